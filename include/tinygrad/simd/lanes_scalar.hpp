@@ -1,0 +1,30 @@
+// The scalar operations packs are built on, so that one lane of a pack and a plain float do exactly the same.
+//
+// Compiler builtins instead of <cmath>: they become one instruction each, and the header costs nothing.
+#pragma once
+
+#include <cstdint>
+#include <tinygrad/core/config.hpp>
+#include <type_traits>
+
+namespace tinygrad::inline TINYGRAD_ABI::detail {
+
+// The signed integer of the same size: the type of a float's bits.
+template <class T>
+using bits_of = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+
+TINYGRAD_ALWAYS_INLINE float scalar_sqrt(float x) { return __builtin_sqrtf(x); }
+TINYGRAD_ALWAYS_INLINE double scalar_sqrt(double x) { return __builtin_sqrt(x); }
+
+// a * b + c, in one rounding where the build has the instruction. Never a call into libm, which would emulate it.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+TINYGRAD_ALWAYS_INLINE float scalar_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+TINYGRAD_ALWAYS_INLINE double scalar_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#else
+template <class T>
+TINYGRAD_ALWAYS_INLINE T scalar_fma(T a, T b, T c) {
+  return a * b + c;
+}
+#endif
+
+}  // namespace tinygrad::inline TINYGRAD_ABI::detail
