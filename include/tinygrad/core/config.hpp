@@ -17,9 +17,11 @@
 #define TINYGRAD_VERSION_PATCH 0
 
 // Which pack back end: 0 one lane, 1 compiler vector extension, 2 std::experimental::simd.
+// Not std::experimental::simd under clang: libstdc++ 12's AVX-512 blend for clang picks by the mask as one boolean
+// (simd_x86.h, _S_blend_avx512, "FIXME: this does a boolean choice, not a blend"), so selecting lanes goes wrong.
 #if defined(TINYGRAD_NO_SIMD)
 #define TINYGRAD_PACK_BACKEND 0
-#elif defined(__GLIBCXX__) && __has_include(<experimental/simd>) && !defined(TINYGRAD_VECTOR_EXTENSION)
+#elif defined(__GLIBCXX__) && __has_include(<experimental/simd>) && !defined(__clang__) && !defined(TINYGRAD_VECTOR_EXTENSION)
 #define TINYGRAD_PACK_BACKEND 2
 #elif defined(__GNUC__)
 #define TINYGRAD_PACK_BACKEND 1
@@ -50,11 +52,13 @@
 
 #if defined(__GNUC__)
 #define TINYGRAD_ALWAYS_INLINE inline __attribute__((always_inline))
+#define TINYGRAD_INLINE_LAMBDA __attribute__((always_inline))
 #define TINYGRAD_NOINLINE __attribute__((noinline))
 #define TINYGRAD_COLD __attribute__((noinline, cold))
 #define TINYGRAD_RESTRICT __restrict__
 #else
 #define TINYGRAD_ALWAYS_INLINE inline
+#define TINYGRAD_INLINE_LAMBDA
 #define TINYGRAD_NOINLINE
 #define TINYGRAD_COLD
 #define TINYGRAD_RESTRICT
