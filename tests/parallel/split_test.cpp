@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <thread>
 #include <tinygrad/parallel/split.hpp>
@@ -170,6 +171,7 @@ TEST_CASE("a forked child can run jobs and leave, though it has no workers") {
     });
   };
   visit_all();
+  std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);  // a child that hangs dies of it

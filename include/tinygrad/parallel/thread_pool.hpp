@@ -100,9 +100,9 @@ class thread_pool {
   // The gate: bit 0 is set while a job takes helpers, bits 1..15 count the helpers inside, the rest numbers the jobs.
   static constexpr std::uint64_t open_bit = 1, one_helper = 2, helper_mask = 0xfffe, one_job = 0x10000;
 
-  // Idle spinning: at most about fifty microseconds, and a few when the last wait was long.
-  static constexpr int long_spin = 1500, short_spin = 60;
-  static constexpr std::chrono::microseconds worth_spinning{100};
+  using microseconds = std::chrono::microseconds;
+  // How long an idle worker spins before it sleeps: while jobs follow each other closely, and otherwise.
+  static constexpr microseconds long_spin{60}, short_spin{4};
 
   thread_pool() = default;
 
@@ -199,7 +199,7 @@ class thread_pool {
   void close() noexcept {
     std::uint64_t gate = gate_.fetch_and(~open_bit, std::memory_order_acq_rel);
     for (int spins = 0; (gate & helper_mask) != 0; ++spins) {
-      spins < long_spin ? spin_pause() : std::this_thread::yield();
+      spins < 4000 ? spin_pause() : std::this_thread::yield();
       gate = gate_.load(std::memory_order_acquire);
     }
   }
@@ -220,7 +220,7 @@ class thread_pool {
   }
 
   void work_loop(slot& mine, int id, std::uint64_t seen) noexcept {
-    for (int patience = long_spin;;) {
+    for (microseconds patience = long_spin;;) {
       std::uint64_t gate = wait_for_job(mine, seen, patience);
       if (ending_.load(std::memory_order_relaxed)) return;
       seen = gate / one_job;
@@ -235,19 +235,19 @@ class thread_pool {
   }
 
   /// Returns a gate whose job number differs from `seen`.
-  std::uint64_t wait_for_job(slot& mine, std::uint64_t seen, int& patience) noexcept {
-    for (int spins = 0; spins < patience; ++spins) {
-      const std::uint64_t gate = gate_.load(std::memory_order_acquire);
-      if (gate / one_job != seen) {
-        patience = long_spin;
-        return gate;
-      }
-      spin_pause();
-    }
+  std::uint64_t wait_for_job(slot& mine, std::uint64_t seen, microseconds& patience) noexcept {
     const auto begin = std::chrono::steady_clock::now();
-    const std::uint64_t gate = sleep_until_job(mine, seen);
-    // A short nap would better have been a spin.
-    patience = std::chrono::steady_clock::now() - begin < worth_spinning ? long_spin : short_spin;
+    std::uint64_t gate = gate_.load(std::memory_order_acquire);
+    do {
+      for (int spins = 0; spins < 32 && gate / one_job == seen; ++spins) {
+        spin_pause();
+        gate = gate_.load(std::memory_order_acquire);
+      }
+      if (gate / one_job != seen) return gate;
+    } while (std::chrono::steady_clock::now() - begin < patience);
+    gate = sleep_until_job(mine, seen);
+    // A nap that spinning could have saved calls for patience the next time, a long sleep for none.
+    patience = std::chrono::steady_clock::now() - begin < long_spin ? long_spin : short_spin;
     return gate;
   }
 
