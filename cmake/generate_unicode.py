@@ -69,8 +69,7 @@ def main():
 
 #include <cstdint>
 #include <string_view>
-
-#include "tinygrad/core/config.hpp"
+#include <tinygrad/core/config.hpp>
 
 // clang-format off
 namespace tinygrad::inline TINYGRAD_ABI {{
