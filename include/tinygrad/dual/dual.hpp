@@ -143,12 +143,6 @@ struct dual {
 
 // --- The chain rule. Every function below goes through these helpers, which expand to straight-line code. -----------
 
-#if defined(__GNUC__)
-#define TINYGRAD_INLINE_LAMBDA __attribute__((always_inline))
-#else
-#define TINYGRAD_INLINE_LAMBDA
-#endif
-
 namespace dual_detail {
 
 // A dual with the given value whose k-th direction is direction(k); no loop, so that no unroller is needed.
@@ -574,6 +568,5 @@ requires(!std::is_arithmetic_v<C>) TINYGRAD_ALWAYS_INLINE dual<S, N> pow(const d
   return pow(x, dual<S, N>(exponent));
 }
 
-#undef TINYGRAD_INLINE_LAMBDA
 
 }  // namespace tinygrad::inline TINYGRAD_ABI

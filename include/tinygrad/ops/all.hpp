@@ -1,0 +1,34 @@
+// Every operation of the library, as a list of types.
+//
+// Gradient checks, the comparison of policies, shape edge cases and micro-benchmarks walk this list, so an operation
+// that is in it is tested, and one that is not fails a test of its own. Adding one: write its file, include it here,
+// name it below.
+#pragma once
+
+#include <tinygrad/ops/activation.hpp>
+#include <tinygrad/ops/arithmetic.hpp>
+#include <tinygrad/ops/elementary.hpp>
+#include <tinygrad/ops/operators.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+
+template <class... Ops>
+struct op_list {
+  /// f.template operator()<Op>() for each operation, in order.
+  template <class F>
+  static void for_each(F&& f) {
+    (f.template operator()<Ops>(), ...);
+  }
+  static constexpr std::size_t count = sizeof...(Ops);
+};
+
+using elementwise_ops =
+    op_list<map_op<fn::add, 2>, map_op<fn::sub, 2>, map_op<fn::mul, 2>, map_op<fn::div, 2>, map_op<fn::neg, 1>,
+            map_op<fn::scale, 1>, map_op<fn::divide_by, 1>, map_op<fn::shift, 1>, map_op<fn::subtract_from, 1>,
+            map_op<fn::divide_into, 1>, map_op<fn::abs, 1>, map_op<fn::sqrt, 1>, map_op<fn::exp, 1>, map_op<fn::log, 1>,
+            map_op<fn::sin, 1>, map_op<fn::cos, 1>, map_op<fn::pow, 2>, map_op<fn::power, 1>, map_op<fn::max, 2>,
+            map_op<fn::min, 2>, map_op<fn::clamp, 1>, map_op<fn::where, 3>, map_op<fn::tanh, 1>, map_op<fn::sigmoid, 1>,
+            map_op<fn::relu, 1>, map_op<fn::leaky_relu, 1>, map_op<fn::gelu, 1>, map_op<fn::gelu_erf, 1>,
+            map_op<fn::silu, 1>>;
+
+}  // namespace tinygrad::inline TINYGRAD_ABI
