@@ -1,0 +1,2 @@
+#define UNIT native
+#include "work.inc"

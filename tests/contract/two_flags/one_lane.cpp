@@ -1,0 +1,2 @@
+#define UNIT one_lane
+#include "work.inc"

@@ -1,0 +1,2 @@
+#define UNIT plain
+#include "work.inc"
