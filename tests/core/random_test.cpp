@@ -7,7 +7,9 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -187,7 +189,7 @@ TEST_CASE("dotnet_random: the numbers of new Random(seed)") {
   CHECK(dotnet_random(42).next() == 1434747710);
   CHECK(dotnet_random(0).next() == 1559595546);
   CHECK(dotnet_random(-42).next() == 1434747710);  // the sign is dropped
-  CHECK(dotnet_random(std::numeric_limits<std::int32_t>::min()).next() ==
+  CHECK(dotnet_random((std::numeric_limits<std::int32_t>::min)()).next() ==
         dotnet_random(std::numeric_limits<std::int32_t>::max()).next());
   dotnet_random three(3), four(4);
   for (const double expected : {0.2935192125, 0.6975812124, 0.8649866608, 0.1984899832})
