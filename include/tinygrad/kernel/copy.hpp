@@ -1,0 +1,191 @@
+// Copies between layouts: out = in or out += in over a box of elements, each side walked with its own steps.
+//
+// Permuting axes, cutting a piece out, putting pieces side by side, splitting attention heads: all of them are this
+// one copy, and so are their gradients, with the sides swapped and `accumulate` where a gradient is already there.
+//
+// Neighbouring axes that both sides walk without a gap are merged. Where the innermost axis is contiguous on both
+// sides (the usual case) whole rows are copied with packs; where the sides disagree, tiles of 16 x 16 are turned
+// through a small buffer, so that memory is read and written in whole cache lines.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <tinygrad/core/shape.hpp>
+#include <tinygrad/kernel/lanes.hpp>
+#include <utility>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+
+/// The box: per axis its size and the elements to step along it on either side.
+struct copy_plan {
+  struct axis {
+    std::size_t size, in_step, out_step;
+  };
+  std::array<axis, static_cast<std::size_t>(max_rank)> axes{};
+  std::size_t rank = 0;
+
+  /// Adds an axis inside the ones before. At most max_rank axes.
+  constexpr copy_plan& add(std::size_t size, std::size_t in_step, std::size_t out_step) noexcept {
+    if (size == 1) return *this;
+    if (rank > 0) {
+      axis& before = axes[rank - 1];
+      if (before.in_step == in_step * size && before.out_step == out_step * size) {
+        before = {before.size * size, in_step, out_step};
+        return *this;
+      }
+    }
+    axes[rank++] = {size, in_step, out_step};
+    return *this;
+  }
+  [[nodiscard]] constexpr std::size_t count(std::size_t first_axes) const noexcept {
+    std::size_t product = 1;
+    for (std::size_t k = 0; k < first_axes; ++k) product *= axes[k].size;
+    return product;
+  }
+};
+
+namespace detail {
+
+/// Elements in a piece of work that is worth a thread.
+inline constexpr std::size_t copy_grain = 16384;
+/// Side of a tile: a cache line of floats.
+inline constexpr std::size_t copy_tile = 16;
+
+/// out[0, n) = in[0, n), or += when `accumulate`.
+template <class V, class T>
+TINYGRAD_ALWAYS_INLINE void copy_row(const T* in, T* out, std::size_t n, bool accumulate) noexcept {
+  if (accumulate)
+    for_lanes<V>(0, n, [&](std::size_t i, auto count) TINYGRAD_INLINE_LAMBDA {
+      store_lanes(out + i, V(load_lanes<V>(out + i, count) + load_lanes<V>(in + i, count)), count);
+    });
+  else
+    for_lanes<V>(0, n, [&](std::size_t i, auto count) TINYGRAD_INLINE_LAMBDA {
+      store_lanes(out + i, load_lanes<V>(in + i, count), count);
+    });
+}
+
+/// The offsets of both sides while the first `rank` axes count up like an odometer.
+class copy_cursor {
+ public:
+  copy_cursor(const copy_plan& plan, std::size_t rank, std::size_t position) noexcept : plan_(plan), rank_(rank) {
+    for (std::size_t k = rank; k-- > 0;) {
+      const copy_plan::axis& axis = plan.axes[k];
+      index_[k] = position % axis.size;
+      position /= axis.size;
+      in += index_[k] * axis.in_step;
+      out += index_[k] * axis.out_step;
+    }
+  }
+  void advance() noexcept {
+    for (std::size_t k = rank_; k-- > 0;) {
+      const copy_plan::axis& axis = plan_.axes[k];
+      in += axis.in_step;
+      out += axis.out_step;
+      if (++index_[k] < axis.size) return;
+      index_[k] = 0;
+      in -= axis.size * axis.in_step;
+      out -= axis.size * axis.out_step;
+    }
+  }
+
+  std::size_t in = 0, out = 0;
+
+ private:
+  const copy_plan& plan_;
+  std::size_t rank_;
+  std::array<std::size_t, static_cast<std::size_t>(max_rank)> index_{};
+};
+
+/// Rows along the last axis: contiguous on both sides, or a column picked element by element.
+template <class P, class T>
+void copy_rows(const copy_plan& plan, const T* in, T* out, bool accumulate) noexcept {
+  using V = typename P::template lanes_t<T>;
+  const copy_plan::axis row = plan.axes[plan.rank - 1];
+  const std::size_t rows = plan.count(plan.rank - 1);
+  const bool contiguous = row.in_step == 1 && row.out_step == 1;
+  const auto part = [&](const copy_cursor& at, std::size_t first, std::size_t last) {
+    const T* from = in + at.in + first * row.in_step;
+    T* to = out + at.out + first * row.out_step;
+    if (contiguous) return copy_row<V>(from, to, last - first, accumulate);
+    for (std::size_t i = first; i < last; ++i, from += row.in_step, to += row.out_step)
+      *to = accumulate ? *to + *from : *from;
+  };
+  if (row.size >= 2 * copy_grain) {  // long rows: split each
+    copy_cursor at(plan, plan.rank - 1, 0);
+    for (std::size_t r = 0; r < rows; ++r, at.advance())
+      P::for_range(row.size, copy_grain, [&](std::size_t first, std::size_t last) { part(at, first, last); });
+    return;
+  }
+  P::for_range(rows, copy_grain / row.size + 1, [&](std::size_t first, std::size_t last) {
+    copy_cursor at(plan, plan.rank - 1, first);
+    for (std::size_t r = first; r < last; ++r, at.advance()) part(at, 0, row.size);
+  });
+}
+
+/// One tile of at most 16 x 16: `down` is the axis that the input walks fastest, `across` the output's.
+template <class T>
+void copy_one_tile(const T* in, T* out, copy_plan::axis down, copy_plan::axis across, bool accumulate) noexcept {
+  T turned[copy_tile][copy_tile];
+  if (down.in_step == 1) {
+    for (std::size_t c = 0; c < across.size; ++c)
+      for (std::size_t r = 0; r < down.size; ++r) turned[c][r] = in[c * across.in_step + r];
+  } else {
+    for (std::size_t c = 0; c < across.size; ++c)
+      for (std::size_t r = 0; r < down.size; ++r) turned[c][r] = in[c * across.in_step + r * down.in_step];
+  }
+  for (std::size_t r = 0; r < down.size; ++r) {
+    T* row = out + r * down.out_step;
+    for (std::size_t c = 0; c < across.size; ++c) {
+      T& target = row[c * across.out_step];
+      target = accumulate ? target + turned[c][r] : turned[c][r];
+    }
+  }
+}
+
+/// The last two axes turned in tiles; strips of 16 rows are the units of work.
+template <class P, class T>
+void copy_tiles(const copy_plan& plan, const T* in, T* out, bool accumulate) noexcept {
+  const copy_plan::axis down = plan.axes[plan.rank - 2];
+  const copy_plan::axis across = plan.axes[plan.rank - 1];
+  const std::size_t strips = (down.size - 1) / copy_tile + 1;
+  const auto up_to_tile = [](std::size_t rest) { return rest < copy_tile ? rest : copy_tile; };
+  const std::size_t units = plan.count(plan.rank - 2) * strips;
+  P::for_range(units, copy_grain / (copy_tile * across.size) + 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t unit = first; unit < last; ++unit) {
+      const copy_cursor at(plan, plan.rank - 2, unit / strips);
+      const std::size_t top = unit % strips * copy_tile;
+      const copy_plan::axis rows{up_to_tile(down.size - top), down.in_step, down.out_step};
+      for (std::size_t left = 0; left < across.size; left += copy_tile)
+        copy_one_tile(in + at.in + top * down.in_step + left * across.in_step,
+                      out + at.out + top * down.out_step + left * across.out_step, rows,
+                      {up_to_tile(across.size - left), across.in_step, across.out_step}, accumulate);
+    }
+  });
+}
+
+}  // namespace detail
+
+/// out = in over the box of `plan`, or out += in. No two elements of the box share a place in `out`.
+template <class P, class T>
+void copy_box(copy_plan plan, const T* in, T* out, bool accumulate) noexcept {
+  if (plan.count(plan.rank) == 0) return;
+  if (plan.rank == 0) plan.axes[plan.rank++] = {1, 1, 1};
+  std::size_t fastest_in = 0, fastest_out = 0;
+  for (std::size_t k = 1; k < plan.rank; ++k) {
+    if (plan.axes[k].in_step < plan.axes[fastest_in].in_step) fastest_in = k;
+    if (plan.axes[k].out_step < plan.axes[fastest_out].out_step) fastest_out = k;
+  }
+  std::swap(plan.axes[fastest_out], plan.axes[plan.rank - 1]);
+  if (fastest_in == fastest_out) return detail::copy_rows<P>(plan, in, out, accumulate);
+  if (fastest_in == plan.rank - 1) fastest_in = fastest_out;  // moved by the swap
+  std::swap(plan.axes[fastest_in], plan.axes[plan.rank - 2]);
+  detail::copy_tiles<P>(plan, in, out, accumulate);
+}
+
+/// out[0, n) = in[0, n), or += when `accumulate`.
+template <class P, class T>
+void copy_values(const T* in, T* out, std::size_t n, bool accumulate) noexcept {
+  copy_box<P>(copy_plan{}.add(n, 1, 1), in, out, accumulate);
+}
+
+}  // namespace tinygrad::inline TINYGRAD_ABI
