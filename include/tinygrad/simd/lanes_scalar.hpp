@@ -9,9 +9,9 @@
 
 namespace tinygrad::inline TINYGRAD_ABI::detail {
 
-// The signed integer of the same size: the type of a float's bits.
+// The integer of the same size. Unsigned, so that arithmetic on the bits of a float wraps and shifts in zeros.
 template <class T>
-using bits_of = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
+using bits_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
 
 TINYGRAD_ALWAYS_INLINE float scalar_sqrt(float x) { return __builtin_sqrtf(x); }
 TINYGRAD_ALWAYS_INLINE double scalar_sqrt(double x) { return __builtin_sqrt(x); }
@@ -24,6 +24,31 @@ TINYGRAD_ALWAYS_INLINE double scalar_fma(double a, double b, double c) { return 
 template <class T>
 TINYGRAD_ALWAYS_INLINE T scalar_fma(T a, T b, T c) {
   return a * b + c;
+}
+#endif
+
+// x as it was rounded. g++ contracts a product into a later sum even across statements, which ruins an error-free
+// product; it cannot look through this.
+#if defined(__FMA__) && !defined(__clang__)
+template <class R>
+TINYGRAD_ALWAYS_INLINE R rounded_register(R x) {
+#if defined(__AVX512F__)
+  asm("" : "+v"(x));
+#else
+  asm("" : "+x"(x));
+#endif
+  return x;
+}
+#elif defined(__ARM_FEATURE_FMA) && !defined(__clang__)
+template <class R>
+TINYGRAD_ALWAYS_INLINE R rounded_register(R x) {
+  asm("" : "+w"(x));
+  return x;
+}
+#else
+template <class R>
+TINYGRAD_ALWAYS_INLINE R rounded_register(R x) {
+  return x;
 }
 #endif
 

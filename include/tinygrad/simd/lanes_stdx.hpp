@@ -1,9 +1,8 @@
 // Pack back end on std::experimental::simd (the Parallelism TS 2, shipped with libstdc++).
 #pragma once
 
-#include <bit>
 #include <experimental/simd>
-#include <tinygrad/simd/lanes_scalar.hpp>
+#include <tinygrad/simd/lanes_vector.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI::detail {
 
@@ -14,6 +13,7 @@ using stdx_reg = stdx::simd<T, stdx::simd_abi::deduce_t<T, N>>;
 
 template <class T, int N>
 struct stdx_backend {
+  using vectors = vector_backend<T, N>;
   using reg = stdx_reg<T, N>;
   // One mask type for all packs of equal lane size and count, so that a comparison of bits can select floats.
   using mask_reg = typename stdx_reg<std::conditional_t<sizeof(T) == 4, float, double>, N>::mask_type;
@@ -36,13 +36,8 @@ struct stdx_backend {
   static TINYGRAD_ALWAYS_INLINE reg mul(const reg& a, const reg& b) { return a * b; }
   static TINYGRAD_ALWAYS_INLINE reg div(const reg& a, const reg& b) { return a / b; }
   static TINYGRAD_ALWAYS_INLINE reg neg(const reg& a) { return -a; }
-  static TINYGRAD_ALWAYS_INLINE reg fma(const reg& a, const reg& b, const reg& c) {
-#if defined(__clang__) && defined(__FMA__)
-    return stdx::fma(a, b, c);
-#else
-    return a * b + c;
-#endif
-  }
+  // g++ contracts this by itself, while it leaves stdx::fma an outlined call in large kernels.
+  static TINYGRAD_ALWAYS_INLINE reg fma(const reg& a, const reg& b, const reg& c) { return a * b + c; }
 
   static TINYGRAD_ALWAYS_INLINE reg bit_and(const reg& a, const reg& b) { return a & b; }
   static TINYGRAD_ALWAYS_INLINE reg bit_or(const reg& a, const reg& b) { return a | b; }
@@ -66,19 +61,30 @@ struct stdx_backend {
     return r;
   }
 
-  static TINYGRAD_ALWAYS_INLINE reg sqrt(const reg& a) {
-    // stdx::sqrt goes through an intrinsic of g++ that reads an undefined register and warns about itself.
-#if defined(__AVX512F__) && !defined(__clang__)
-    if constexpr (sizeof(reg) == 64 && sizeof(T) == 4)
-      return reg(_mm512_maskz_sqrt_ps(0xffff, static_cast<__m512>(a)));
-    else if constexpr (sizeof(reg) == 64)
-      return reg(_mm512_maskz_sqrt_pd(0xff, static_cast<__m512d>(a)));
-    else
-#endif
-      return stdx::sqrt(a);
+  // Through the vector extension: stdx::sqrt reaches an intrinsic of g++ that warns about itself, and the TS has no
+  // scaling by powers of two.
+  static TINYGRAD_ALWAYS_INLINE reg sqrt(const reg& a) { return from_vector(vectors::sqrt(to_vector(a))); }
+  static TINYGRAD_ALWAYS_INLINE reg rounded(const reg& a) { return from_vector(rounded_register(to_vector(a))); }
+  static constexpr bool has_scale = vectors::has_scale;
+  static TINYGRAD_ALWAYS_INLINE reg scale(const reg& a, const reg& n) {
+    return from_vector(vectors::scale(to_vector(a), to_vector(n)));
+  }
+
+  // From the lanes of another back end and type.
+  template <class From>
+  static TINYGRAD_ALWAYS_INLINE reg convert(const typename From::reg& a) {
+    if constexpr (requires { typename From::vectors; }) {
+      return from_vector(vectors::template convert<typename From::vectors>(From::to_vector(a)));
+    } else {
+      return from_vector(vectors::template convert<From>(a));
+    }
+  }
+  static TINYGRAD_ALWAYS_INLINE typename vectors::reg to_vector(const reg& r) {
+    return __builtin_bit_cast(typename vectors::reg, r);
   }
 
  private:
+  static TINYGRAD_ALWAYS_INLINE reg from_vector(typename vectors::reg r) { return __builtin_bit_cast(reg, r); }
   using own_mask = typename reg::mask_type;
 
   static TINYGRAD_ALWAYS_INLINE own_mask first(int n) {

@@ -141,7 +141,7 @@ class pack {
   friend TINYGRAD_ALWAYS_INLINE mask_type operator>(const pack& a, const pack& b) { return b < a; }
   friend TINYGRAD_ALWAYS_INLINE mask_type operator>=(const pack& a, const pack& b) { return b <= a; }
 
-  // Packs of integers only. A shift counts 0 to bits - 1; to the right the sign is kept.
+  // Packs of integers only. A shift goes by 0 to bits - 1 places.
   friend TINYGRAD_ALWAYS_INLINE pack operator&(const pack& a, const pack& b) requires std::is_integral_v<T> {
     return pack(backend::bit_and(a.r_, b.r_));
   }
@@ -238,7 +238,7 @@ TINYGRAD_ALWAYS_INLINE void store(V* p, V v, int n) {
 
 // ---- Bits and conversions -------------------------------------------------------------------------------------
 
-// The integer (pack) with the bits of a floating-point (pack), and back.
+// The unsigned integer (pack) that holds the bits of a floating-point (pack), and back.
 template <class V>
 struct bits_type_of {
   using type = detail::bits_of<V>;
@@ -257,6 +257,11 @@ TINYGRAD_ALWAYS_INLINE bits_pack<V> to_bits(const V& v) {
 template <class V>
 TINYGRAD_ALWAYS_INLINE V from_bits(const bits_pack<V>& b) {
   return __builtin_bit_cast(V, b);
+}
+// The same numbers in the other precision, lane by lane; float <-> double.
+template <plain_scalar To, class T, int N>
+TINYGRAD_ALWAYS_INLINE pack<To, N> convert(const pack<T, N>& v) {
+  return pack<To, N>(detail::backend_of<To, N>::template convert<detail::backend_of<T, N>>(v.native()));
 }
 
 // ---- Masks ----------------------------------------------------------------------------------------------------
@@ -314,9 +319,39 @@ TINYGRAD_ALWAYS_INLINE V sqrt(V x) {
 namespace detail {
 template <class V>
 concept pack_or_scalar = any_pack<V> || plain_scalar<V>;
+
+template <class V>
+inline constexpr bool is_single = sizeof(scalar_of<V>) == 4;
+template <class V>
+inline constexpr int mantissa_bits = is_single<V> ? 23 : 52;
 template <class V>
 inline constexpr auto sign_bit = static_cast<bits_of<scalar_of<V>>>(bits_of<scalar_of<V>>{1}
                                                                     << (8 * sizeof(scalar_of<V>) - 1));
+template <class V>
+inline constexpr auto one_bits = __builtin_bit_cast(bits_of<scalar_of<V>>, scalar_of<V>(1));
+
+// Adding 1.5 * 2^mantissa_bits leaves no fraction: the sum is the nearest integer, in the low bits of the mantissa.
+template <class V>
+inline constexpr auto shifter = scalar_of<V>(is_single<V> ? 0x1.8p23 : 0x1.8p52);
+
+// 2^n for an integral n within the normal exponents.
+template <class V>
+TINYGRAD_ALWAYS_INLINE V power_of_two(const V& n) {
+  return from_bits<V>((to_bits(V(n + shifter<V>)) << mantissa_bits<V>)+one_bits<V>);
+}
+
+template <class V>
+TINYGRAD_ALWAYS_INLINE V magnitude(const V& x) {
+  return from_bits<V>(to_bits(x) & static_cast<bits_of<scalar_of<V>>>(~sign_bit<V>));
+}
+
+template <class V>
+TINYGRAD_ALWAYS_INLINE V nearest_integer(const V& x) {
+  constexpr auto big = scalar_of<V>(is_single<V> ? 0x1p23 : 0x1p52);  // from here on every number is an integer
+  const V a = magnitude(x);
+  const V r = (a + big) - big;
+  return select(a < V(big), from_bits<V>(to_bits(r) | (to_bits(x) & sign_bit<V>)), x);
+}
 }  // namespace detail
 
 // The smaller and the larger of two: `b < a ? b : a` and `a < b ? b : a`. A NaN in a stays, one in b is dropped; of
@@ -338,27 +373,38 @@ TINYGRAD_ALWAYS_INLINE V maximum(const scalar_of<V>& a, const V& b) {
   return maximum(V(a), b);
 }
 
+// Their names are in parentheses because C programs define `abs` and `round` as macros.
 template <detail::pack_or_scalar V>
-TINYGRAD_ALWAYS_INLINE V abs(const V& x) {
-  return from_bits<V>(to_bits(x) & static_cast<detail::bits_of<scalar_of<V>>>(~detail::sign_bit<V>));
+TINYGRAD_ALWAYS_INLINE V(abs)(const V& x) {
+  return detail::magnitude(x);
 }
 // The magnitude of x with the sign of s.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V copysign(const V& x, const detail::also<V>& s) {
-  return from_bits<V>(to_bits(abs(x)) | (to_bits(s) & detail::sign_bit<V>));
+  return from_bits<V>(to_bits(detail::magnitude(x)) | (to_bits(s) & detail::sign_bit<V>));
 }
 
 // To the nearest integer, halves to even (as numpy and torch round); the sign of zero is kept.
 template <detail::pack_or_scalar V>
-TINYGRAD_ALWAYS_INLINE V round(const V& x) {
-  constexpr auto big = scalar_of<V>(sizeof(scalar_of<V>) == 4 ? 0x1p23 : 0x1p52);  // from here on all are integers
-  const V a = abs(x);
-  return select(a < V(big), copysign((a + big) - big, x), x);
+TINYGRAD_ALWAYS_INLINE V(round)(const V& x) {
+  return detail::nearest_integer(x);
 }
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V floor(const V& x) {
-  const V r = round(x);
+  const V r = detail::nearest_integer(x);
   return select(r > x, r - scalar_of<V>(1), r);
+}
+
+// x * 2^n for an integral n, |n| at most 252 (float) or 2044 (double), rounded once even where the result is denormal.
+template <detail::pack_or_scalar V>
+TINYGRAD_ALWAYS_INLINE V scale_by_power(const V& x, const detail::also<V>& n) {
+  if constexpr (is_pack<V>) {
+    using backend = detail::backend_of<scalar_of<V>, lanes<V>>;
+    if constexpr (backend::has_scale) return V(backend::scale(x.native(), n.native()));
+  }
+  // Two factors, each a normal number: only the second product rounds.
+  const V half = (n * scalar_of<V>(0.5) + detail::shifter<V>)-detail::shifter<V>;
+  return x * detail::power_of_two<V>(half) * detail::power_of_two<V>(n - half);
 }
 
 template <detail::pack_or_scalar V>
@@ -367,7 +413,7 @@ TINYGRAD_ALWAYS_INLINE mask_of<V> is_nan(const V& x) {
 }
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE mask_of<V> is_finite(const V& x) {
-  return abs(x) < V(static_cast<scalar_of<V>>(__builtin_inf()));
+  return detail::magnitude(x) < V(static_cast<scalar_of<V>>(__builtin_inf()));
 }
 
 // ---- Reductions: a fixed tree, lane i with lane i + N/2, so that every back end gives the same bits -----------
@@ -393,15 +439,15 @@ TINYGRAD_ALWAYS_INLINE T reduce(const pack<T, N>& v, F f) {
 
 template <class T, int N>
 TINYGRAD_ALWAYS_INLINE T reduce_add(const pack<T, N>& v) {
-  return detail::reduce(v, [](const auto& a, const auto& b) { return a + b; });
+  return detail::reduce(v, [](const auto& a, const auto& b) TINYGRAD_INLINE_LAMBDA { return a + b; });
 }
 template <class T, int N>
 TINYGRAD_ALWAYS_INLINE T reduce_max(const pack<T, N>& v) {
-  return detail::reduce(v, [](const auto& a, const auto& b) { return maximum(a, b); });
+  return detail::reduce(v, [](const auto& a, const auto& b) TINYGRAD_INLINE_LAMBDA { return maximum(a, b); });
 }
 template <class T, int N>
 TINYGRAD_ALWAYS_INLINE T reduce_min(const pack<T, N>& v) {
-  return detail::reduce(v, [](const auto& a, const auto& b) { return minimum(a, b); });
+  return detail::reduce(v, [](const auto& a, const auto& b) TINYGRAD_INLINE_LAMBDA { return minimum(a, b); });
 }
 template <plain_scalar V>
 TINYGRAD_ALWAYS_INLINE V reduce_add(V v) {
