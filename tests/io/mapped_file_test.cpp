@@ -199,8 +199,8 @@ TEST_CASE("a full disk is an io_error; the old file stays and no temporary file 
       out.commit();
     });
   }
-  CHECK(contains(while_writing, "[write]"));
-  CHECK(contains(at_commit, "[write]"));
+  CHECK(contains(while_writing, "[write] " + path + ": "));
+  CHECK(contains(at_commit, "[write] " + path + ": "));
   CHECK(folder.get("model") == "old");
   CHECK(folder.file_count() == 1);
 }

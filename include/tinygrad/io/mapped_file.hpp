@@ -170,7 +170,7 @@ class atomic_file_writer {
       temporary = folder + ".tinygrad-" + std::to_string(detail::process_number()) + "-" +
                   std::to_string(counter.fetch_add(1, std::memory_order_relaxed)) + ".tmp";
       bool made = false;
-      detail::os_file file = detail::os_file::create(temporary, made);
+      detail::os_file file = detail::os_file::create(temporary, path, made);
       if (made) return file;
     }
     throw io_error("[write] " + path + ": no free name for a temporary file");

@@ -66,13 +66,14 @@ class os_file {
     if (handle == INVALID_HANDLE_VALUE) throw_io("open", path);
     return os_file(handle, path);
   }
-  /// Makes a file that must not exist; false in `made` when it does.
-  static os_file create(std::string path, bool& made) {
+  /// Makes the file `path`, which must not exist; false in `made` when it does. Errors speak of `target`, the file
+  /// that the caller is really writing.
+  static os_file create(const std::string& path, std::string target, bool& made) {
     const HANDLE handle =
         ::CreateFileW(wide_path(path).c_str(), GENERIC_WRITE, 0, nullptr, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr);
     made = handle != INVALID_HANDLE_VALUE;
-    if (!made && ::GetLastError() != ERROR_FILE_EXISTS) throw_io("create", path);
-    return os_file(handle, std::move(path));
+    if (!made && ::GetLastError() != ERROR_FILE_EXISTS) throw_io("write", target);
+    return os_file(handle, std::move(target));
   }
 
   os_file(os_file&& other) noexcept
@@ -176,12 +177,13 @@ class os_file {
     }
     return file;
   }
-  /// Makes a file that must not exist; false in `made` when it does.
-  static os_file create(std::string path, bool& made) {
+  /// Makes the file `path`, which must not exist; false in `made` when it does. Errors speak of `target`, the file
+  /// that the caller is really writing.
+  static os_file create(const std::string& path, std::string target, bool& made) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     made = descriptor >= 0;
-    if (!made && errno != EEXIST) throw_io("create", path);
-    return os_file(descriptor, std::move(path));
+    if (!made && errno != EEXIST) throw_io("write", target);
+    return os_file(descriptor, std::move(target));
   }
 
   os_file(os_file&& other) noexcept
