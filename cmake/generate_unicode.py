@@ -61,8 +61,8 @@ def main():
     classes = [bits(category[c], c in spaces) for c in range(CODE_POINTS)]
     runs = [(c, classes[c]) for c in range(CODE_POINTS) if c == 0 or classes[c] != classes[c - 1]]
 
-    print(f"""// Classes of all code points of Unicode {version}, as runs: {{first code point of the run, its class bits}}; a run ends where
-// the next begins. Bits: {", ".join(f"{name} {value}" for name, value in BITS.items())}.
+    print(f"""// Classes of all code points of Unicode {version}, as runs: {{first code point of the run, its class bits}}; a run ends
+// where the next begins. Bits: {", ".join(f"{name} {value}" for name, value in BITS.items())}.
 // Written by cmake/generate_unicode.py from UnicodeData.txt and PropList.txt (Debian's package unicode-data).
 // Do not edit: run the script again. unicode.hpp is the header to include.
 #pragma once

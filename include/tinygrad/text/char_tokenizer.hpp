@@ -81,7 +81,7 @@ class CharTokenizer {
   void add(char32_t code) {
     if (code < direct_.size()) direct_[code] = static_cast<token_id>(vocabulary_.size());
     vocabulary_.push_back(code);
-    append_utf8(bytes_, code);
+    append_code_point(bytes_, code);
     starts_.push_back(bytes_.size());
   }
 
@@ -96,7 +96,7 @@ class CharTokenizer {
       unknown.push_back(codes[k]);
       if (unknown.size() > most_named) break;
       list += list.empty() ? "'" : ", '";
-      append_utf8(list, codes[k]);
+      append_code_point(list, codes[k]);
       list += "' (" + code_point_name(codes[k]) + ") at character " + std::to_string(k);
     }
     if (unknown.size() > most_named) list += " and others";

@@ -7,8 +7,10 @@
 // their scanners. Sources: the models' tokenizer.json, and llama.cpp's names for them ("tokenizer.ggml.pre").
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <tinygrad/core/config.hpp>
@@ -47,6 +49,25 @@ inline const char* skip(const char* p, const char* end, unsigned mask, unsigned 
     p += g.length;
   }
   return p;
+}
+
+// The end of a run of letters. ASCII ones are counted eight bytes at a time, without a branch a letter: a byte with its
+// case bit set is a letter when adding 0x1F reaches the top bit ('a' and above) and adding 0x05 does not (up to 'z').
+inline const char* skip_letters(const char* p, const char* end) noexcept {
+  constexpr std::uint64_t ones = 0x0101010101010101u, top = 0x80 * ones;
+  while (std::endian::native == std::endian::little && end - p >= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, p, sizeof word);
+    const std::uint64_t low = (word & ~top) | 0x20 * ones;
+    const std::uint64_t others = ~((low + 0x1F * ones) & ~(low + 0x05 * ones) & ~word) & top;
+    if (others != 0) {
+      p += std::countr_zero(others) / 8;
+      if (static_cast<unsigned char>(*p) < 0x80) return p;
+      break;
+    }
+    p += 8;
+  }
+  return skip(p, end, class_letter, class_letter);
 }
 
 inline constexpr unsigned letter = class_letter, number = class_number, space = class_space, mark = class_mark;
@@ -96,7 +117,7 @@ struct gpt2 {
     }
     const char* const q = *p == ' ' && p + 1 < end ? p + 1 : p;
     const glyph g = look(q, end);
-    if (g.bits & letter) return skip(q + g.length, end, letter, letter);
+    if (g.bits & letter) return skip_letters(q + g.length, end);
     if (g.bits & number) return skip(q + g.length, end, number, number);
     if (g.bits & space) return white_space(p, end);
     return skip(q + g.length, end, not_other, 0);
@@ -124,7 +145,7 @@ struct llama3 {
   static constexpr unsigned word = Marks ? letter | mark : letter;
 
   static const char* skip_word(const char* p, const char* end) noexcept {
-    if constexpr (!Marks) return skip(p, end, letter, letter);
+    if constexpr (!Marks) return skip_letters(p, end);
     for (; p < end;) {
       const glyph g = look(p, end);
       if ((g.bits & word) == 0) break;

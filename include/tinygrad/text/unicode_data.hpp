@@ -1,5 +1,5 @@
-// Classes of all code points of Unicode 15.0.0, as runs: {first code point of the run, its class bits}; a run ends where
-// the next begins. Bits: letter 1, number 2, space 4, mark 8, punctuation 16, symbol 32, upper 64, lower 128.
+// Classes of all code points of Unicode 15.0.0, as runs: {first code point of the run, its class bits}; a run ends
+// where the next begins. Bits: letter 1, number 2, space 4, mark 8, punctuation 16, symbol 32, upper 64, lower 128.
 // Written by cmake/generate_unicode.py from UnicodeData.txt and PropList.txt (Debian's package unicode-data).
 // Do not edit: run the script again. unicode.hpp is the header to include.
 #pragma once

@@ -1,0 +1,74 @@
+// What the tokenizer tests share: GPT-2's published vocabulary, and a small one made here for tests that need no data.
+#pragma once
+
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <tinygrad/text/bpe.hpp>
+#include <tinygrad/text/load_tokenizer.hpp>
+#include <vector>
+
+#include "support/shared_data.hpp"
+
+namespace tinygrad_test {
+
+using ids = std::vector<tinygrad::token_id>;
+
+inline std::string file_text(const std::filesystem::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// GPT-2 from vocab.json and merges.txt, read once; null (with a MESSAGE) when the data is not there.
+inline const tinygrad::BpeTokenizer* gpt2() {
+  static const std::unique_ptr<tinygrad::BpeTokenizer> made = [] {
+    const auto vocab = shared_data("tokenizer/gpt2/encoder.json"), merges = shared_data("tokenizer/gpt2/vocab.bpe");
+    if (!vocab || !merges) return std::unique_ptr<tinygrad::BpeTokenizer>();
+    return std::make_unique<tinygrad::BpeTokenizer>(tinygrad::read_gpt2_tokenizer(vocab->string(), merges->string()));
+  }();
+  if (!made) MESSAGE("skipped: GPT-2's vocabulary is not there");
+  return made.get();
+}
+
+/// All 256 bytes in GPT-2's order of ids, then `merges` ("left right", in the byte alphabet) and their products.
+inline tinygrad::bpe_vocabulary byte_vocabulary(std::vector<std::string> merges = {}) {
+  tinygrad::bpe_vocabulary vocabulary;
+  const auto alphabet = tinygrad::bpe_detail::byte_alphabet();
+  const auto spell = [&](std::size_t b) {
+    std::string text;
+    tinygrad::append_code_point(text, alphabet[b]);
+    vocabulary.tokens.push_back(text);
+  };
+  for (std::size_t b = 0; b < 256; ++b) {
+    if (alphabet[b] < 0x100) spell(b);
+  }
+  for (std::size_t b = 0; b < 256; ++b) {
+    if (alphabet[b] >= 0x100) spell(b);
+  }
+  for (std::string merge : merges) {
+    merge.erase(merge.find(' '), 1);
+    vocabulary.tokens.push_back(merge);
+  }
+  vocabulary.merges = std::move(merges);
+  return vocabulary;
+}
+
+/// Numbers separated by anything, one vector a line.
+inline std::vector<ids> id_lines(const std::string& text) {
+  std::vector<ids> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    ids& row = lines.emplace_back();
+    for (char& c : line) {
+      if (c < '0' || c > '9') c = ' ';
+    }
+    std::istringstream numbers(line);
+    for (tinygrad::token_id id; numbers >> id;) row.push_back(id);
+  }
+  return lines;
+}
+
+}  // namespace tinygrad_test
