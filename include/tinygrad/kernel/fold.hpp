@@ -40,7 +40,7 @@ struct fold_max {
   }
   template <class V>
   [[nodiscard]] static V combine(const V& a, const V& b) noexcept {
-    return select(a != a, a, maximum(a, b));  // a NaN anywhere stays
+    return select(a != a, a, maximum(b, a));  // a NaN on either side stays: maximum keeps that of its first operand
   }
   template <class V>
   [[nodiscard]] static scalar_of<V> reduce(const V& v) noexcept {
@@ -66,7 +66,8 @@ template <class V, class Op, class T>
   }
   for (; i + step <= n; i += step) a = Op::combine(a, load<V>(x + i));
   T result = Op::reduce(Op::combine(Op::combine(a, b), Op::combine(c, d)));
-  for (; i < n; ++i) result = Op::combine(result, x[i]);
+  if constexpr (step > 1)
+    for (; i < n; ++i) result = Op::combine(result, x[i]);
   return result;
 }
 
