@@ -1,0 +1,33 @@
+// Embedding: a table of vectors, one row for each id.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <tinygrad/nn/module.hpp>
+#include <tinygrad/ops/embedding.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+
+template <class T, class P = default_policy>
+struct Embedding {
+  using tensor = Tensor<T, P>;
+
+  tensor weight;  // [ids, channels]
+
+  Embedding() = default;
+  template <class Generator>
+  Embedding(std::size_t ids, std::size_t channels, Generator& random, double stddev = 0.02)
+      : weight(tensor::randn({ids, channels}, random, static_cast<T>(stddev)).requires_grad()) {}
+
+  template <class Visit>
+  void visit(Visit&& visit) {
+    visit("weight", weight);
+  }
+
+  /// ids of shape `shape` -> [shape..., channels]. Throws index_error for an id outside the table.
+  [[nodiscard]] tensor operator()(std::span<const int> ids, const Shape& shape) const {
+    return embedding(weight, ids, shape);
+  }
+};
+
+}  // namespace tinygrad::inline TINYGRAD_ABI
