@@ -41,22 +41,16 @@ enum class duplicate_keys : std::uint8_t { reject, keep_first, keep_last };
 /// One value: null, boolean, number, string, array or object. A regular type; copies are deep.
 class json_value {
  public:
+  // Constructors are defined below, where json_member is complete.
   json_value() = default;
-  json_value(std::nullptr_t) {}
-  json_value(bool value) : data_(value) {}
+  json_value(std::nullptr_t);
+  json_value(bool value);
+  json_value(const json_number& value);
   template <class N>
-  requires(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>) json_value(N value) {
-    if constexpr (std::is_floating_point_v<N>) {
-      data_ = static_cast<double>(value);
-    } else if (std::cmp_less(value, 0)) {
-      data_ = static_cast<std::int64_t>(value);
-    } else {
-      data_ = static_cast<std::uint64_t>(value);
-    }
-  }
-  json_value(std::string value) : data_(std::move(value)) {}
-  json_value(std::string_view value) : data_(std::string(value)) {}
-  json_value(const char* value) : data_(std::string(value)) {}
+  requires(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>) json_value(N value);
+  json_value(std::string value);
+  json_value(std::string_view value);
+  json_value(const char* value);
   json_value(json_array value);
   json_value(json_object value);
 
@@ -96,19 +90,6 @@ class json_value {
 
  private:
   friend class detail::json_builder;
-  void set(const json_number& number) {
-    switch (number.kind) {
-      case json_number::form::natural:
-        data_ = number.natural;
-        break;
-      case json_number::form::negative:
-        data_ = number.negative;
-        break;
-      case json_number::form::real:
-        data_ = number.real;
-        break;
-    }
-  }
   template <class A>
   [[nodiscard]] std::optional<A> copy_of() const noexcept {
     const A* found = std::get_if<A>(&data_);
@@ -129,6 +110,27 @@ struct json_member {
   friend bool operator==(const json_member& a, const json_member& b) { return a.key == b.key && a.value == b.value; }
 };
 
+inline json_value::json_value(std::nullptr_t) {}
+inline json_value::json_value(bool value) : data_(value) {}
+inline json_value::json_value(std::string value) : data_(std::move(value)) {}
+inline json_value::json_value(std::string_view value) : data_(std::string(value)) {}
+inline json_value::json_value(const char* value) : data_(std::string(value)) {}
+inline json_value::json_value(const json_number& value) {
+  switch (value.kind) {
+    case json_number::form::natural:
+      data_ = value.natural;
+      break;
+    case json_number::form::negative:
+      data_ = value.negative;
+      break;
+    case json_number::form::real:
+      data_ = value.real;
+      break;
+  }
+}
+template <class N>
+requires(std::is_arithmetic_v<N> && !std::is_same_v<N, bool>) json_value::json_value(N value)
+    : json_value(json_number(value)) {}
 inline json_value::json_value(json_array value) : data_(std::move(value)) {}
 inline json_value::json_value(json_object value) : data_(std::move(value)) {}
 inline bool operator==(const json_value& a, const json_value& b) { return a.data_ == b.data_; }
@@ -261,7 +263,7 @@ class json_builder {
         slot.data_ = in_.read_boolean();
         break;
       case json_kind::number:
-        slot.set(in_.read_number());
+        slot = in_.read_number();
         break;
       case json_kind::string:
         slot.data_.emplace<std::string>(in_.read_string());

@@ -21,6 +21,7 @@
 #include <tinygrad/core/error.hpp>
 #include <tinygrad/core/utf8.hpp>
 #include <tinygrad/io/byte_reader.hpp>
+#include <type_traits>
 #include <utility>
 #include <version>
 
@@ -50,6 +51,21 @@ struct json_number {
     std::uint64_t natural = 0;
     double real;
   };
+
+  json_number() = default;
+  template <class N>
+  requires std::is_arithmetic_v<N>
+  explicit json_number(N value) noexcept {
+    if constexpr (std::is_floating_point_v<N>) {
+      kind = form::real;
+      real = static_cast<double>(value);
+    } else if (std::cmp_less(value, 0)) {
+      kind = form::negative;
+      negative = static_cast<std::int64_t>(value);
+    } else {
+      natural = static_cast<std::uint64_t>(value);
+    }
+  }
 
   [[nodiscard]] double as_double() const noexcept {
     if (kind == form::negative) return static_cast<double>(negative);
@@ -457,9 +473,10 @@ class json_reader {
     const bool has_exponent = p_ != end_ && (*p_ == 'e' || *p_ == 'E');
     const std::int64_t exponent = has_exponent ? scan_exponent() : 0;
     const bool whole = !has_point && !has_exponent && number.dropped == 0;
-    if (whole && !minus) return natural(number.mantissa);
+    if (whole && !minus) return json_number(number.mantissa);
     constexpr std::uint64_t lowest = std::uint64_t{1} << 63;
-    if (whole && number.mantissa > 0 && number.mantissa <= lowest) return negative(number.mantissa);
+    if (whole && number.mantissa > 0 && number.mantissa <= lowest)
+      return json_number(static_cast<std::int64_t>(0 - number.mantissa));
     return real(start, minus, number, exponent);  // -0 too: only a double has it
   }
 
@@ -481,17 +498,6 @@ class json_reader {
     return minus ? -value : value;
   }
 
-  [[nodiscard]] static json_number natural(std::uint64_t value) noexcept {
-    json_number number;
-    number.natural = value;
-    return number;
-  }
-  [[nodiscard]] static json_number negative(std::uint64_t magnitude) noexcept {
-    json_number number;
-    number.kind = json_number::form::negative;
-    number.negative = static_cast<std::int64_t>(0 - magnitude);
-    return number;
-  }
   [[nodiscard]] json_number real(const char* start, bool minus, const digits& number, std::int64_t exponent) const {
     double value = 0;
     const std::int64_t scale = exponent - number.fraction;
@@ -499,10 +505,7 @@ class json_reader {
     const bool exact = number.dropped == 0 && detail::exact_decimal(number.mantissa, scale, value);
     if (!exact && number.used > 0 && !detail::decimal_to_double(minus ? start + 1 : start, p_, magnitude, value))
       fail_at(value_offset_, "a number too large for a double");
-    json_number result;
-    result.kind = json_number::form::real;
-    result.real = minus ? -value : value;
-    return result;
+    return json_number(minus ? -value : value);
   }
 
   [[noreturn]] TINYGRAD_COLD void fail_character(const std::string& where) const {
