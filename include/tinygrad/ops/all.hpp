@@ -7,8 +7,13 @@
 
 #include <tinygrad/ops/activation.hpp>
 #include <tinygrad/ops/arithmetic.hpp>
+#include <tinygrad/ops/cross_entropy.hpp>
 #include <tinygrad/ops/elementary.hpp>
+#include <tinygrad/ops/loss.hpp>
+#include <tinygrad/ops/norm.hpp>
 #include <tinygrad/ops/operators.hpp>
+#include <tinygrad/ops/reduce.hpp>
+#include <tinygrad/ops/softmax.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
@@ -30,5 +35,21 @@ using elementwise_ops =
             map_op<fn::min, 2>, map_op<fn::clamp, 1>, map_op<fn::where, 3>, map_op<fn::tanh, 1>, map_op<fn::sigmoid, 1>,
             map_op<fn::relu, 1>, map_op<fn::leaky_relu, 1>, map_op<fn::gelu, 1>, map_op<fn::gelu_erf, 1>,
             map_op<fn::silu, 1>>;
+
+using reduction_ops = op_list<sum_op, mean_op, max_op>;
+using row_ops =
+    op_list<softmax_op, log_softmax_op, causal_softmax_op, cross_entropy_op, mse_loss_op, layer_norm_op, rms_norm_op>;
+
+namespace detail {
+template <class... As, class... Bs, class... Lists>
+auto join_lists(op_list<As...>, op_list<Bs...>, Lists... rest) {
+  if constexpr (sizeof...(Lists) == 0)
+    return op_list<As..., Bs...>{};
+  else
+    return join_lists(op_list<As..., Bs...>{}, rest...);
+}
+}  // namespace detail
+
+using all_ops = decltype(detail::join_lists(elementwise_ops{}, reduction_ops{}, row_ops{}));
 
 }  // namespace tinygrad::inline TINYGRAD_ABI
