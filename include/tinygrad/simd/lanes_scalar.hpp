@@ -16,6 +16,14 @@ using bits_of = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>
 TINYGRAD_ALWAYS_INLINE float scalar_sqrt(float x) { return __builtin_sqrtf(x); }
 TINYGRAD_ALWAYS_INLINE double scalar_sqrt(double x) { return __builtin_sqrt(x); }
 
+// Whether the compiler may fuse a * b + c (AVX-512 brings fused vectors even where -mfma is not set).
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__ARM_FEATURE_FMA)
+#define TINYGRAD_FUSES_PRODUCTS 1
+#else
+#define TINYGRAD_FUSES_PRODUCTS 0
+#endif
+inline constexpr bool has_fma = TINYGRAD_FUSES_PRODUCTS != 0;
+
 // a * b + c, in one rounding where the build has the instruction. Never a call into libm, which would emulate it.
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 TINYGRAD_ALWAYS_INLINE float scalar_fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -29,27 +37,18 @@ TINYGRAD_ALWAYS_INLINE T scalar_fma(T a, T b, T c) {
 
 // x as it was rounded. g++ contracts a product into a later sum even across statements, which ruins an error-free
 // product; it cannot look through this.
-#if defined(__FMA__) && !defined(__clang__)
 template <class R>
 TINYGRAD_ALWAYS_INLINE R rounded_register(R x) {
+#if TINYGRAD_FUSES_PRODUCTS && defined(__GNUC__) && !defined(__clang__)
 #if defined(__AVX512F__)
   asm("" : "+v"(x));
-#else
+#elif defined(__x86_64__)
   asm("" : "+x"(x));
-#endif
-  return x;
-}
-#elif defined(__ARM_FEATURE_FMA) && !defined(__clang__)
-template <class R>
-TINYGRAD_ALWAYS_INLINE R rounded_register(R x) {
-  asm("" : "+w"(x));
-  return x;
-}
 #else
-template <class R>
-TINYGRAD_ALWAYS_INLINE R rounded_register(R x) {
+  asm("" : "+w"(x));
+#endif
+#endif
   return x;
 }
-#endif
 
 }  // namespace tinygrad::inline TINYGRAD_ABI::detail
