@@ -71,4 +71,57 @@ inline std::vector<ids> id_lines(const std::string& text) {
   return lines;
 }
 
+/// The 47 texts of a ggml-vocab .inp file: between them stands a line "__ggml_vocab_test__"; the last one is empty.
+inline std::vector<std::string> ggml_cases(const std::string& text) {
+  constexpr std::string_view mark = "\n__ggml_vocab_test__\n";
+  std::vector<std::string> cases;
+  for (std::size_t at = 0;;) {
+    const std::size_t end = text.find(mark, at);
+    cases.push_back(text.substr(at, end - at));
+    if (end == std::string::npos) return cases;
+    at = end + mark.size();
+  }
+}
+
+/// The published vectors of llama.cpp called ggml-vocab-<name>: ids of the texts, and the texts of the ids.
+template <class Tok>
+void check_ggml_vectors(const Tok& tok, const std::string& name) {
+  const std::string base = "tokenizer/ggml-vocab/ggml-vocab-" + name + ".gguf";
+  const auto inputs = shared_data(base + ".inp"), outputs = shared_data(base + ".out");
+  if (!inputs || !outputs) return;
+  const auto texts = ggml_cases(file_text(*inputs));
+  auto tokens = id_lines(file_text(*outputs));
+  tokens.resize(tokens.size() + 1);  // the empty line of the empty text
+  REQUIRE(texts.size() == 47);
+  REQUIRE(tokens.size() == 47);
+  for (std::size_t k = 0; k < texts.size(); ++k) {
+    CAPTURE(name);
+    CAPTURE(texts[k]);
+    CHECK(tok.encode(texts[k]) == tokens[k]);
+    CHECK(tok.decode(tokens[k]) == texts[k]);
+  }
+}
+
+/// The texts of kitoken's small_input.txt: one a line, with \n, \s and \x escapes.
+inline std::vector<std::string> kitoken_cases(const std::string& text) {
+  std::vector<std::string> cases;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) {
+    std::string& out = cases.emplace_back();
+    for (std::size_t k = 0; k < line.size(); ++k) {
+      const char next = line[k] == '\\' && k + 1 < line.size() ? line[k + 1] : '\0';
+      if (next == 'n' || next == 's' || next == 't') {
+        out += next == 'n' ? '\n' : next == 't' ? '\t' : ' ';
+        ++k;
+      } else if (next == 'x') {
+        out += static_cast<char>(std::stoi(line.substr(k + 2, 2), nullptr, 16));
+        k += 3;
+      } else {
+        out += line[k];
+      }
+    }
+  }
+  return cases;
+}
+
 }  // namespace tinygrad_test
