@@ -96,7 +96,7 @@ struct where {  // a where the condition is not zero, else b; the condition has 
 }  // namespace fn
 
 template <class T, class P>
-[[nodiscard]] Tensor<T, P> abs(const Tensor<T, P>& x) {
+[[nodiscard]] Tensor<T, P>(abs)(const Tensor<T, P>& x) {
   return map(fn::abs{}, x);
 }
 template <class T, class P>
