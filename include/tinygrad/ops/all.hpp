@@ -7,12 +7,18 @@
 
 #include <tinygrad/ops/activation.hpp>
 #include <tinygrad/ops/arithmetic.hpp>
+#include <tinygrad/ops/concat.hpp>
 #include <tinygrad/ops/cross_entropy.hpp>
+#include <tinygrad/ops/dropout.hpp>
 #include <tinygrad/ops/elementary.hpp>
+#include <tinygrad/ops/embedding.hpp>
+#include <tinygrad/ops/heads.hpp>
 #include <tinygrad/ops/loss.hpp>
+#include <tinygrad/ops/matmul.hpp>
 #include <tinygrad/ops/norm.hpp>
 #include <tinygrad/ops/operators.hpp>
 #include <tinygrad/ops/reduce.hpp>
+#include <tinygrad/ops/shape_ops.hpp>
 #include <tinygrad/ops/softmax.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
@@ -40,6 +46,10 @@ using reduction_ops = op_list<sum_op, mean_op, max_op>;
 using row_ops =
     op_list<softmax_op, log_softmax_op, causal_softmax_op, cross_entropy_op, mse_loss_op, layer_norm_op, rms_norm_op>;
 
+using matmul_ops = op_list<matmul_op, matmul_t_op>;
+using shape_op_list = op_list<reshape_op, permute_op, narrow_op, concat_op, split_heads_op, merge_heads_op>;
+using lookup_ops = op_list<embedding_op, dropout_op>;
+
 namespace detail {
 template <class... As, class... Bs, class... Lists>
 auto join_lists(op_list<As...>, op_list<Bs...>, Lists... rest) {
@@ -50,6 +60,7 @@ auto join_lists(op_list<As...>, op_list<Bs...>, Lists... rest) {
 }
 }  // namespace detail
 
-using all_ops = decltype(detail::join_lists(elementwise_ops{}, reduction_ops{}, row_ops{}));
+using all_ops = decltype(detail::join_lists(elementwise_ops{}, reduction_ops{}, row_ops{}, matmul_ops{},
+                                            shape_op_list{}, lookup_ops{}));
 
 }  // namespace tinygrad::inline TINYGRAD_ABI
