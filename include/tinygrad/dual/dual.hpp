@@ -73,6 +73,10 @@ template <class C, class S>
 concept plain_beside = dual_detail::is_plain_beside<C, S>();
 template <class B, class D>
 concept dual_or_plain = std::is_same_v<B, D> || dual_detail::is_plain_beside<B, typename D::scalar>();
+template <class C>
+concept number_or_constant = std::is_arithmetic_v<C> || std::is_same_v<C, constant>;
+template <class C, class S>
+concept plain_lanes_beside = !std::is_arithmetic_v<C> && dual_detail::is_plain_beside<C, S>();
 template <class C, class S>
 concept plain_or_constant = std::is_same_v<C, constant> || dual_detail::is_plain_beside<C, S>();
 
@@ -427,11 +431,11 @@ TINYGRAD_ALWAYS_INLINE constexpr dual<S, N> relu(const dual<S, N>& x) {
 }
 
 template <class S, int N>
-TINYGRAD_ALWAYS_INLINE constexpr dual<S, N> abs(const dual<S, N>& x) {
+TINYGRAD_ALWAYS_INLINE constexpr dual<S, N>(abs)(const dual<S, N>& x) {
   const S zero = dual_detail::lift<S>(0);
   const S one = dual_detail::lift<S>(1);
   const S sign = select(x.value > zero, one, select(x.value < zero, S(-one), zero));
-  return dual_detail::chain(S(abs(x.value)), sign, x);
+  return dual_detail::chain(S((abs)(x.value)), sign, x);
 }
 
 // a * b + c, rounded as the scalar's own fma rounds it.
@@ -491,12 +495,13 @@ TINYGRAD_ALWAYS_INLINE dual<S, N> cos(const dual<S, N>& x) {
 }
 
 // --- pow: number exponent, number base, both dual -------------------------------------------------------------------
+// Unlike everything above these are ordinary functions: a power is so much code that a call costs nothing beside it.
 
 namespace dual_detail {
 
 // S to a whole power by repeated squaring: exact at zero and for negative bases, and no transcendental function.
 template <class S>
-TINYGRAD_ALWAYS_INLINE constexpr S whole_power(const S& base, long long exponent) {
+constexpr S whole_power(const S& base, long long exponent) {
   S square = base;
   S y = lift<S>(1);
   for (auto bits = static_cast<unsigned long long>(exponent < 0 ? -exponent : exponent); bits != 0; bits >>= 1) {
@@ -506,22 +511,27 @@ TINYGRAD_ALWAYS_INLINE constexpr S whole_power(const S& base, long long exponent
   return exponent < 0 ? S(plain<S>(1) / y) : y;
 }
 
+template <class S>
+inline S power(const S& base, const S& exponent) {
+  return pow(base, exponent);
+}
+
 // base^exponent where the exponent is one number for all lanes.
 template <class S>
-TINYGRAD_ALWAYS_INLINE S pow_number(const S& base, double exponent) {
+inline S pow_number(const S& base, double exponent) {
   constexpr double small_enough = 64;
   const auto whole = static_cast<long long>(exponent >= -small_enough && exponent <= small_enough ? exponent : 0.5);
   if (static_cast<double>(whole) == exponent) return whole_power(base, whole);
   if constexpr (is_dual<S>) {
     return pow(base, exponent);
   } else {
-    return pow(base, lift<S>(exponent));
+    return power(base, lift<S>(exponent));
   }
 }
 
 // d base^p / dp = y log(base). Where the base is zero and p >= 0 the power is flat in p: no logarithm of zero.
 template <class S>
-TINYGRAD_ALWAYS_INLINE S pow_exponent_slope(const S& y, const S& base, const S& exponent) {
+inline S pow_exponent_slope(const S& y, const S& base, const S& exponent) {
   const S zero = lift<S>(0);
   const S one = lift<S>(1);
   const auto flat = base == zero && exponent >= zero;
@@ -531,9 +541,8 @@ TINYGRAD_ALWAYS_INLINE S pow_exponent_slope(const S& y, const S& base, const S& 
 }  // namespace dual_detail
 
 // x^n: slope n x^(n-1), which is 0 for n = 0 and needs no logarithm.
-template <class S, int N, plain_or_constant<S> C>
-requires(std::is_arithmetic_v<C> ||
-         std::is_same_v<C, constant>) TINYGRAD_ALWAYS_INLINE dual<S, N> pow(const dual<S, N>& x, const C& exponent) {
+template <class S, int N, number_or_constant C>
+inline dual<S, N> pow(const dual<S, N>& x, const C& exponent) {
   const auto n = static_cast<double>(dual_detail::plain<double>(exponent));
   const S y = dual_detail::pow_number(x.value, n);
   if (n == 0) return dual<S, N>(y);
@@ -542,20 +551,20 @@ requires(std::is_arithmetic_v<C> ||
 
 // c^p with a plain base.
 template <class S, int N, plain_or_constant<S> C>
-TINYGRAD_ALWAYS_INLINE dual<S, N> pow(const C& base, const dual<S, N>& p) {
+inline dual<S, N> pow(const C& base, const dual<S, N>& p) {
   const S b = dual_detail::lift<S>(base);
-  const S y = pow(b, p.value);
+  const S y = dual_detail::power(b, p.value);
   return dual_detail::guarded_chain(y, dual_detail::pow_exponent_slope(y, b, p.value), p);
 }
 
 template <class S, int N>
-TINYGRAD_ALWAYS_INLINE dual<S, N> pow(const dual<S, N>& x, const dual<S, N>& p) {
+inline dual<S, N> pow(const dual<S, N>& x, const dual<S, N>& p) {
   const S zero = dual_detail::lift<S>(0);
   const S one = dual_detail::lift<S>(1);
-  const S y = pow(x.value, p.value);
+  const S y = dual_detail::power(x.value, p.value);
   const auto constant_power = p.value == zero;  // x^0 = 1 everywhere: slope 0 in x, although x^(0-1) has a pole
-  const S slope_x =
-      select(constant_power, zero, S(p.value * pow(x.value, select(constant_power, one, S(p.value - one)))));
+  const S slope_x = select(constant_power, zero,
+                           S(p.value * dual_detail::power(x.value, S(select(constant_power, one, S(p.value - one))))));
   const S slope_p = dual_detail::pow_exponent_slope(y, x.value, p.value);
   return dual_detail::make_dual<N>(y, [&](std::size_t k) TINYGRAD_INLINE_LAMBDA {
     return dual_detail::guarded(slope_x, x.d[k]) + dual_detail::guarded(slope_p, p.d[k]);
@@ -563,10 +572,9 @@ TINYGRAD_ALWAYS_INLINE dual<S, N> pow(const dual<S, N>& x, const dual<S, N>& p) 
 }
 
 // An exponent that is plain but differs from lane to lane.
-template <class S, int N, plain_beside<S> C>
-requires(!std::is_arithmetic_v<C>) TINYGRAD_ALWAYS_INLINE dual<S, N> pow(const dual<S, N>& x, const C& exponent) {
+template <class S, int N, plain_lanes_beside<S> C>
+inline dual<S, N> pow(const dual<S, N>& x, const C& exponent) {
   return pow(x, dual<S, N>(exponent));
 }
-
 
 }  // namespace tinygrad::inline TINYGRAD_ABI
