@@ -17,6 +17,7 @@
 #include <tinygrad/kernel/gemm_args.hpp>
 #include <tinygrad/kernel/lanes.hpp>
 #include <tinygrad/simd/math.hpp>
+#include <type_traits>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
@@ -26,6 +27,8 @@ struct head_array {
   T* data;
   std::size_t batch, row;
 
+  /// The same array, read only.
+  operator head_array<const T>() const noexcept requires(!std::is_const_v<T>) { return {data, batch, row}; }
   [[nodiscard]] T* at(std::size_t b, std::size_t t, std::size_t head, std::size_t depth) const noexcept {
     return data + b * batch + t * row + head * depth;
   }

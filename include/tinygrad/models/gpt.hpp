@@ -13,6 +13,10 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <tinygrad/autograd/no_grad.hpp>
+#include <tinygrad/kernel/attention.hpp>
+#include <tinygrad/models/kv_cache.hpp>
+#include <tinygrad/models/language_model.hpp>
 #include <tinygrad/nn/embedding.hpp>
 #include <tinygrad/nn/linear.hpp>
 #include <tinygrad/nn/module.hpp>
@@ -60,6 +64,22 @@ struct GptAttention {
   }
   /// x [B, T, C] -> [B, T, C].
   [[nodiscard]] tensor operator()(const tensor& x) const { return c_proj(causal_attention(c_attn(x), heads)); }
+
+  /// The same for new positions after those in the cache, which gets their keys and values. Records no graph.
+  [[nodiscard]] tensor operator()(const tensor& x, KvCache<T>& cache, std::size_t layer) const {
+    const std::size_t batch = x.shape()[0], fresh = x.shape()[1], width = x.shape()[2];
+    const std::size_t before = cache.length();
+    const tensor qkv = c_attn(x);
+    const T* q = qkv.data().data();
+    cache.write_keys(layer, before, fresh, q + width, fresh * 3 * width, 3 * width);
+    cache.write_values(layer, before, fresh, q + 2 * width, fresh * 3 * width, 3 * width);
+    const tensor y = tensor::empty(x.shape());
+    attention_forward<P, T>({batch, fresh, before + fresh, heads, heads, width / heads},
+                            detail::attention_scale<T>(width / heads), {q, fresh * 3 * width, 3 * width},
+                            cache.keys(layer), cache.values(layer), {y.mutable_data().data(), fresh * width, width},
+                            nullptr);
+    return c_proj(y);
+  }
 };
 
 /// Two linear layers with GELU between, four times as wide inside.
@@ -101,6 +121,10 @@ struct GptBlock {
   /// x [B, T, C] -> [B, T, C].
   [[nodiscard]] tensor operator()(const tensor& x) const {
     const tensor h = x + attn(ln_1(x));
+    return h + mlp(ln_2(h));
+  }
+  [[nodiscard]] tensor operator()(const tensor& x, KvCache<T>& cache, std::size_t layer) const {
+    const tensor h = x + attn(ln_1(x), cache, layer);
     return h + mlp(ln_2(h));
   }
 };
@@ -155,6 +179,37 @@ struct Gpt {
   /// Logits [batch, length, V] of the token that follows each position.
   [[nodiscard]] tensor operator()(std::span<const int> ids, std::size_t batch, std::size_t length) const {
     return matmul_t(features(ids, batch, length), wte.weight);
+  }
+
+  // --- generation: the concept language_model ----------------------------------------------------------------------
+
+  using cache_type = KvCache<T>;
+  [[nodiscard]] std::size_t vocabulary() const noexcept { return config.vocabulary; }
+  [[nodiscard]] std::size_t positions() const noexcept { return config.positions; }
+  /// An empty cache for `batch` sequences of up to `capacity` tokens. Throws index_error beyond the model's positions.
+  [[nodiscard]] cache_type make_cache(std::size_t batch, std::size_t capacity) const {
+    if (capacity > config.positions)
+      throw index_error("[gpt] a cache of " + std::to_string(capacity) + " positions; the model has " +
+                        std::to_string(config.positions));
+    return cache_type(config.layers, batch, capacity, config.channels);
+  }
+  /// Appends ids [batch, length] to the cache and returns the logits, [batch, length, V] or of the last position
+  /// [batch, 1, V]. `visit_hidden(layer, x)` sees the residual stream [batch, length, C] after the embedding (layer 0)
+  /// and after every block. Records no graph. Throws index_error when the cache is full or an id is unknown.
+  template <class Visit = no_visit>
+  [[nodiscard]] tensor forward(std::span<const int> ids, std::size_t batch, std::size_t length, cache_type& cache,
+                               logits_of which = logits_of::all, Visit&& visit_hidden = {}) const {
+    const no_grad guard;
+    cache.require_room(batch, length);
+    tensor x = wte(ids, Shape{batch, length}) + narrow(wpe.weight, 0, cache.length(), length);
+    visit_hidden(std::size_t{0}, x);
+    for (std::size_t layer = 0; layer < h.size(); ++layer) {
+      x = h[layer](x, cache, layer);
+      visit_hidden(layer + 1, x);
+    }
+    cache.advance(length);
+    if (which == logits_of::last && length > 1) x = narrow(x, 1, length - 1, 1);
+    return matmul_t(ln_f(x), wte.weight);
   }
 };
 
