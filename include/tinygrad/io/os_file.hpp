@@ -144,6 +144,9 @@ class os_file {
   return attributes != INVALID_FILE_ATTRIBUTES &&
          (attributes & (FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_DEVICE)) != 0;
 }
+[[nodiscard]] inline bool file_exists(const std::string& path) {
+  return ::GetFileAttributesW(wide_path(path).c_str()) != INVALID_FILE_ATTRIBUTES;
+}
 /// Puts `from` in the place of `to`. Windows refuses while a program has `to` mapped; `to` is then unchanged.
 inline void rename_file(const std::string& from, const std::string& to) {
   if (::MoveFileExW(wide_path(from).c_str(), wide_path(to).c_str(),
@@ -261,6 +264,7 @@ class os_file {
   struct stat found;
   return ::stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode);
 }
+[[nodiscard]] inline bool file_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 /// Puts `from` in the place of `to` in one step: every reader sees the old file or the new one, whole.
 inline void rename_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) throw_io("rename", to);
