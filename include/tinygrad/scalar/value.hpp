@@ -294,7 +294,7 @@ class Neuron {
   template <class Random>
   Neuron(std::size_t inputs, Random& random) {
     weights_.reserve(inputs);
-    for (std::size_t k = 0; k < inputs; ++k) weights_.emplace_back(static_cast<T>(random.uniform(-1, 1)));
+    for (std::size_t k = 0; k < inputs; ++k) weights_.emplace_back(static_cast<T>(random.uniform(-1.0, 1.0)));
   }
 
   /// The inputs are numbers or Values.
