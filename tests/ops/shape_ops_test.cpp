@@ -179,6 +179,8 @@ TEST_CASE("slice and row cut the leading axis, from the end where the number is 
   CHECK(row(x, 2).at({1}) == 9);
   CHECK(row(x, -3).data().data() == x.data().data());
   CHECK(row(row(x, 1), 1).item() == 5);
+  CHECK(x[1][1].item() == 5);
+  CHECK(x[std::size_t{2}][-1].item() == 11);
   CHECK(text_of_error([&] { static_cast<void>(slice(x, 2, 4)); }) ==
         "[slice] out of range: [2, 4), input (3, 4); 0 <= first <= last <= size of the leading axis");
   CHECK(text_of_error([&] { static_cast<void>(row(x, 3)); }) ==

@@ -338,5 +338,9 @@ template <class T, class P>
   const auto start = static_cast<std::size_t>(at);
   return apply_view(narrow_op{0, start, 1}, x, shape.without(0), start * shape.inner(0));
 }
+template <class T, class P>
+Tensor<T, P> Tensor<T, P>::operator[](std::ptrdiff_t index) const {
+  return row(*this, index);
+}
 
 }  // namespace tinygrad::inline TINYGRAD_ABI
