@@ -77,8 +77,8 @@ class safetensors_header {
     json_reader json(in_.text(length_, "the header"), path, limits, 8);
     read_entries(json);
     sort_by_place();
-    check_cover();
     check_names();
+    check_cover();
   }
 
   std::vector<tensor_info> tensors;
@@ -197,6 +197,18 @@ class safetensors_header {
     });
   }
 
+  void check_names() {
+    by_name.resize(entries_.size());
+    for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
+    const auto name = [&](std::uint32_t i) -> const std::string& { return entries_[i].info.name; };
+    std::sort(by_name.begin(), by_name.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return name(a) != name(b) ? name(a) < name(b) : a < b; });
+    for (std::size_t i = 1; i < by_name.size(); ++i)
+      if (name(by_name[i]) == name(by_name[i - 1]))
+        in_.fail((std::max)(entries_[by_name[i]].place, entries_[by_name[i - 1]].place),
+                 "duplicate tensor name " + in_quotes(name(by_name[i])));
+  }
+
   // The tensors must follow each other without a gap and fill the file exactly: bytes that belong to no tensor could
   // hold another file, and overlapping tensors could make a small file need unbounded memory.
   void check_cover() {
@@ -244,18 +256,6 @@ class safetensors_header {
   }
   [[nodiscard]] std::string last_name() const {
     return entries_.empty() ? "" : " (last tensor " + in_quotes(entries_.back().info.name) + ")";
-  }
-
-  void check_names() {
-    by_name.resize(tensors.size());
-    for (std::uint32_t i = 0; i < by_name.size(); ++i) by_name[i] = i;
-    std::sort(by_name.begin(), by_name.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return tensors[a].name < tensors[b].name; });
-    for (std::size_t i = 1; i < by_name.size(); ++i)
-      if (tensors[by_name[i]].name == tensors[by_name[i - 1]].name) {
-        const entry& second = entries_[(std::max)(by_name[i], by_name[i - 1])];
-        in_.fail(second.place, "duplicate tensor name " + in_quotes(tensors[by_name[i]].name));
-      }
   }
 
   [[noreturn]] void fail(const entry& at, const std::string& what) const {
