@@ -14,14 +14,14 @@ using namespace tinygrad;
 using tinygrad_test::byte_vocabulary;
 using tinygrad_test::file_text;
 using tinygrad_test::gpt2;
-using tinygrad_test::ids;
 using tinygrad_test::shared_data;
+using tinygrad_test::token_ids;
 
 namespace {
 
 struct expected {
   const char* text;
-  ids tokens;
+  token_ids tokens;
 };
 
 // Every text gives its tokens, and the tokens give the text back.
@@ -65,8 +65,8 @@ TEST_CASE("D01: the published vectors of llama.cpp for GPT-2") {
   const BpeTokenizer* const tok = gpt2();
   if (!tok) return;
   tinygrad_test::check_ggml_vectors(*tok, "gpt-2");
-  CHECK(tok->encode("' era") == ids{6, 6980});
-  CHECK(tok->encode("\n =") == ids{198, 796});
+  CHECK(tok->encode("' era") == token_ids{6, 6980});
+  CHECK(tok->encode("\n =") == token_ids{198, 796});
 }
 
 TEST_CASE("the published vectors of kitoken for GPT-2") {
@@ -166,18 +166,18 @@ TEST_CASE("D16: of two equal merges the first counts, and equal ranks go left to
   vocabulary.tokens = {"a", "b", "c", "ab", "bc", "abc"};
   vocabulary.merges = {"a b", "b c", "a b"};
   const BpeTokenizer tok(vocabulary);
-  CHECK(tok.encode("abc") == ids{3, 2});
+  CHECK(tok.encode("abc") == token_ids{3, 2});
   vocabulary.merges = {"b c", "a b", "b c"};
-  CHECK(BpeTokenizer(vocabulary).encode("abc") == ids{0, 4});
+  CHECK(BpeTokenizer(vocabulary).encode("abc") == token_ids{0, 4});
   check_all({{"aaaaaaaa", {24794, 24794}}});
 }
 
 TEST_CASE("D17: a control token written in user text is text, unless it is asked for") {
   const BpeTokenizer* const tok = gpt2();
   if (tok) {
-    CHECK(tok->encode("<|endoftext|>") == ids{27, 91, 437, 1659, 5239, 91, 29});
-    CHECK(tok->encode("<|endoftext|>", {.parse_special = true}) == ids{50256});
-    CHECK(tok->encode("a<|endoftext|>b", {.parse_special = true}) == ids{64, 50256, 65});
+    CHECK(tok->encode("<|endoftext|>") == token_ids{27, 91, 437, 1659, 5239, 91, 29});
+    CHECK(tok->encode("<|endoftext|>", {.parse_special = true}) == token_ids{50256});
+    CHECK(tok->encode("a<|endoftext|>b", {.parse_special = true}) == token_ids{64, 50256, 65});
   }
   bpe_vocabulary vocabulary = byte_vocabulary();
   vocabulary.tokens.resize(260);
@@ -187,11 +187,11 @@ TEST_CASE("D17: a control token written in user text is text, unless it is asked
                       {.id = 259, .text = "<w>", .single_word = true}};
   const BpeTokenizer small(std::move(vocabulary));
   CHECK(small.encode("<|x|>").size() == 5);
-  CHECK(small.encode("<|x|><|y|>", {.parse_special = true}) == ids{257});  // the longest that starts there
+  CHECK(small.encode("<|x|><|y|>", {.parse_special = true}) == token_ids{257});  // the longest that starts there
   CHECK(small.encode("<|x|><|y", {.parse_special = true}).size() == 4);
-  CHECK(small.encode("\n\n") == ids{258});  // declared by the vocabulary as text: always
+  CHECK(small.encode("\n\n") == token_ids{258});  // declared by the vocabulary as text: always
   CHECK(small.encode("a<w>", {.parse_special = true}).size() == 4);
-  CHECK(small.encode(" <w> ", {.parse_special = true}) == ids{220, 259, 220});
+  CHECK(small.encode(" <w> ", {.parse_special = true}) == token_ids{220, 259, 220});
 }
 
 TEST_CASE("added tokens may take the blanks around them") {
@@ -199,8 +199,8 @@ TEST_CASE("added tokens may take the blanks around them") {
   vocabulary.tokens.resize(258);
   vocabulary.added = {{.id = 256, .text = "<l>", .lstrip = true}, {.id = 257, .text = "<r>", .rstrip = true}};
   const BpeTokenizer tok(std::move(vocabulary));
-  CHECK(tok.encode("a \u3000<l> b", {.parse_special = true}) == ids{64, 256, 220, 65});
-  CHECK(tok.encode("a <r>\u3000 b", {.parse_special = true}) == ids{64, 220, 257, 65});
+  CHECK(tok.encode("a \u3000<l> b", {.parse_special = true}) == token_ids{64, 256, 220, 65});
+  CHECK(tok.encode("a <r>\u3000 b", {.parse_special = true}) == token_ids{64, 220, 257, 65});
 }
 
 TEST_CASE("D18: BOS is added once, also when the text begins with it") {
@@ -210,11 +210,11 @@ TEST_CASE("D18: BOS is added once, also when the text begins with it") {
   vocabulary.special = {.bos = 256, .eos = 257, .add_bos = true, .add_eos = true};
   const BpeTokenizer tok(std::move(vocabulary));
   constexpr encode_options all{.parse_special = true, .add_special = true};
-  CHECK(tok.encode("a") == ids{64});
-  CHECK(tok.encode("a", {.add_special = true}) == ids{256, 64, 257});
-  CHECK(tok.encode("<s>a", all) == ids{256, 64, 257});
-  CHECK(tok.encode("<s>a</s>", all) == ids{256, 64, 257});
-  CHECK(tok.encode("", all) == ids{256, 257});
+  CHECK(tok.encode("a") == token_ids{64});
+  CHECK(tok.encode("a", {.add_special = true}) == token_ids{256, 64, 257});
+  CHECK(tok.encode("<s>a", all) == token_ids{256, 64, 257});
+  CHECK(tok.encode("<s>a</s>", all) == token_ids{256, 64, 257});
+  CHECK(tok.encode("", all) == token_ids{256, 257});
 }
 
 TEST_CASE("merging follows the definition, for short pieces and long ones") {
@@ -237,10 +237,10 @@ TEST_CASE("a piece that is a token is that token when merges are to be ignored")
   bpe_vocabulary vocabulary;
   vocabulary.tokens = {"a", "b", "c", "ab", "abc"};
   vocabulary.merges = {"a b"};
-  CHECK(BpeTokenizer(vocabulary).encode("abc") == ids{3, 2});
+  CHECK(BpeTokenizer(vocabulary).encode("abc") == token_ids{3, 2});
   vocabulary.ignore_merges = true;
-  CHECK(BpeTokenizer(vocabulary).encode("abc") == ids{4});
-  CHECK(BpeTokenizer(vocabulary).encode("abca") == ids{3, 2, 0});
+  CHECK(BpeTokenizer(vocabulary).encode("abc") == token_ids{4});
+  CHECK(BpeTokenizer(vocabulary).encode("abca") == token_ids{3, 2, 0});
 }
 
 TEST_CASE("any bytes come back after encoding and decoding, and a second pass gives the same tokens") {
@@ -248,7 +248,7 @@ TEST_CASE("any bytes come back after encoding and decoding, and a second pass gi
   Random random(3);
   for (int round = 0; round < 60; ++round) {
     const std::string bytes = random_bytes(random, random.below(3000));
-    const ids tokens = small.encode(bytes);
+    const token_ids tokens = small.encode(bytes);
     CHECK(small.decode_bytes(tokens) == bytes);
     CHECK(small.encode(bytes) == tokens);
     if (const BpeTokenizer* const tok = gpt2()) CHECK(tok->decode_bytes(tok->encode(bytes)) == bytes);
@@ -261,7 +261,7 @@ TEST_CASE("random text of all scripts comes back") {
   Random random(4);
   std::string text;
   for (int k = 0; k < 100000; ++k) append_code_point(text, static_cast<char32_t>(random.below(0x110000)));
-  const ids tokens = tok->encode(text);
+  const token_ids tokens = tok->encode(text);
   CHECK(tok->decode(tokens) == text);
   CHECK(decode_text(*tok, tokens) == text);
 }
@@ -293,14 +293,14 @@ TEST_CASE("a byte that a small vocabulary lacks is an error that names it, and i
   CHECK_THROWS_WITH_AS(static_cast<void>(tok.encode("abc")),
                        "[bpe] no token for byte 99 at offset 2; this vocabulary does not have all 256 bytes",
                        value_error);
-  CHECK_THROWS_WITH_AS(static_cast<void>(tok.decode(ids{2})),
+  CHECK_THROWS_WITH_AS(static_cast<void>(tok.decode(token_ids{2})),
                        "[bpe] token id 2 does not exist; ids go from 0 to 2 (exclusive)", index_error);
   CHECK_THROWS_AS(static_cast<void>(tok.token_bytes(-1)), index_error);
 }
 
 TEST_CASE("a copy of a tokenizer gives the same tokens as the original") {
   const BpeTokenizer tok(byte_vocabulary({"a b", "ab ab"}));
-  const ids tokens = tok.encode("ababab abab");
+  const token_ids tokens = tok.encode("ababab abab");
   const BpeTokenizer copy = tok;
   CHECK(copy.encode("ababab abab") == tokens);
 }

@@ -10,14 +10,14 @@
 #include "text/gpt2_support.hpp"
 
 using namespace tinygrad;
-using tinygrad_test::ids;
+using tinygrad_test::token_ids;
 
 static_assert(tokenizer<CharTokenizer>);
 
 TEST_CASE("the vocabulary is the sorted set of code points, in any script") {
   const CharTokenizer tok("سلام hello 🎉");
   CHECK(tok.vocabulary() == U" ehloاسلم🎉");
-  CHECK(tok.encode("سلم") == ids{6, 7, 8});
+  CHECK(tok.encode("سلم") == token_ids{6, 7, 8});
   CHECK(tok.vocab_size() == 10);
 }
 
@@ -32,7 +32,7 @@ TEST_CASE("encoding and decoding are inverse, and a tokenizer made from the save
 
 TEST_CASE("ids follow the order of code points") {
   const CharTokenizer tok("cab");
-  CHECK(tok.encode("abc") == ids{0, 1, 2});
+  CHECK(tok.encode("abc") == token_ids{0, 1, 2});
   CHECK(tok.find(U'z') == no_token);
   CHECK(tok.token_bytes(2) == "c");
 }
@@ -58,9 +58,9 @@ TEST_CASE("text that is no UTF-8 is refused with the offset, before any unknown 
 
 TEST_CASE("an id that does not exist is an index_error") {
   const CharTokenizer tok("abc");
-  CHECK_THROWS_WITH_AS(static_cast<void>(tok.decode(ids{0, 3})),
+  CHECK_THROWS_WITH_AS(static_cast<void>(tok.decode(token_ids{0, 3})),
                        "[char_tokenizer] token id 3 does not exist; ids go from 0 to 3 (exclusive)", index_error);
-  CHECK_THROWS_AS(static_cast<void>(tok.decode(ids{-1})), index_error);
+  CHECK_THROWS_AS(static_cast<void>(tok.decode(token_ids{-1})), index_error);
 }
 
 TEST_CASE("the diwan of al-Mutanabbi has 39 distinct characters and comes back byte for byte") {

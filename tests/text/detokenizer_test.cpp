@@ -10,12 +10,12 @@
 
 using namespace tinygrad;
 using tinygrad_test::gpt2;
-using tinygrad_test::ids;
+using tinygrad_test::token_ids;
 
 TEST_CASE("D11: a character split over tokens appears when its last byte has come") {
   const BpeTokenizer tok(tinygrad_test::byte_vocabulary());
   Detokenizer stream(tok);
-  const ids parts = tok.encode("\xF0\x9F\x98\x80!");  // one token a byte
+  const token_ids parts = tok.encode("\xF0\x9F\x98\x80!");  // one token a byte
   REQUIRE(parts.size() == 5);
   CHECK(stream.push(parts[0]).empty());
   CHECK(stream.push(parts[1]).empty());
@@ -38,12 +38,12 @@ TEST_CASE("D11: GPT-2's 47249, 222 show nothing and then the emoji; a held tail 
 
 TEST_CASE("D12: decoding a cut-off character gives U+FFFD as text and the bytes as bytes") {
   const BpeTokenizer small(tinygrad_test::byte_vocabulary());
-  const ids cut = small.encode("\xF0\x9F\x98");
+  const token_ids cut = small.encode("\xF0\x9F\x98");
   CHECK(small.decode(cut) == "\uFFFD");
   CHECK(small.decode_bytes(cut) == "\xF0\x9F\x98");
   if (const BpeTokenizer* const tok = gpt2()) {
-    CHECK(tok->decode(ids{47249}) == "\uFFFD");
-    CHECK(tok->decode_bytes(ids{47249}) == "\xF0\x9F\x98");
+    CHECK(tok->decode(token_ids{47249}) == "\uFFFD");
+    CHECK(tok->decode_bytes(token_ids{47249}) == "\xF0\x9F\x98");
     CHECK(tok->token_bytes(47249) == "\xF0\x9F\x98");
   }
 }
@@ -51,7 +51,7 @@ TEST_CASE("D12: decoding a cut-off character gives U+FFFD as text and the bytes 
 TEST_CASE("D14: decoding cleans nothing up: 5633 is a blank and a question mark") {
   const BpeTokenizer* const tok = gpt2();
   if (!tok) return;
-  CHECK(tok->decode(ids{5633}) == " ?");
+  CHECK(tok->decode(token_ids{5633}) == " ?");
 }
 
 TEST_CASE("bytes that can never be a character are shown at once, and text after them is not held back") {
@@ -91,7 +91,7 @@ TEST_CASE("control tokens can be hidden") {
   vocabulary.tokens.emplace_back();
   vocabulary.added.push_back({.id = 256, .text = "<|end|>"});
   const BpeTokenizer tok(std::move(vocabulary));
-  const ids text = tok.encode("hi<|end|>", {.parse_special = true});
+  const token_ids text = tok.encode("hi<|end|>", {.parse_special = true});
   CHECK(text.back() == 256);
   CHECK(decode_text(tok, text) == "hi<|end|>");
   CHECK(decode_text(tok, text, true) == "hi");

@@ -15,7 +15,7 @@
 
 namespace tinygrad_test {
 
-using ids = std::vector<tinygrad::token_id>;
+using token_ids = std::vector<tinygrad::token_id>;
 
 inline std::string file_text(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -57,11 +57,11 @@ inline tinygrad::bpe_vocabulary byte_vocabulary(std::vector<std::string> merges 
 }
 
 /// Numbers separated by anything, one vector a line.
-inline std::vector<ids> id_lines(const std::string& text) {
-  std::vector<ids> lines;
+inline std::vector<token_ids> id_lines(const std::string& text) {
+  std::vector<token_ids> lines;
   std::istringstream in(text);
   for (std::string line; std::getline(in, line);) {
-    ids& row = lines.emplace_back();
+    token_ids& row = lines.emplace_back();
     for (char& c : line) {
       if (c < '0' || c > '9') c = ' ';
     }

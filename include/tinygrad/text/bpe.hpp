@@ -1,7 +1,7 @@
 // Byte-level byte-pair encoding: GPT-2's tokenizer and those of its kind (Llama 3, Qwen 2, SmolLM, Falcon, StarCoder
 // ...).
 //
-//   text -> tokens declared in the vocabulary (added_tokens.hpp) -> pieces (pretokenizer.hpp) -> merges (bpe_merge.hpp)
+//   text -> tokens declared in the vocabulary (added_tokens.hpp) -> pieces (pretokenizer.hpp) -> merges (merge.hpp)
 //
 // Vocabulary files spell bytes in an alphabet of printable characters: the 188 bytes that are printable in Latin-1
 // stand for themselves, the other 68 for U+0100 and up, so a blank is "Ġ" (Radford et al. 2019, encoder.py).
@@ -12,12 +12,8 @@
 #pragma once
 
 #include <array>
-#include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,8 +21,9 @@
 #include <tinygrad/core/config.hpp>
 #include <tinygrad/core/error.hpp>
 #include <tinygrad/text/added_tokens.hpp>
-#include <tinygrad/text/bpe_merge.hpp>
 #include <tinygrad/text/byte_index.hpp>
+#include <tinygrad/text/merge.hpp>
+#include <tinygrad/text/piece_cache.hpp>
 #include <tinygrad/text/pretokenizer.hpp>
 #include <tinygrad/text/token.hpp>
 #include <tinygrad/text/utf8.hpp>
@@ -77,108 +74,16 @@ inline std::optional<std::string> bytes_of_spelling(std::string_view spelling) {
   return bytes;
 }
 
-/// Ids on their way into a vector: a buffer in the first-level cache, handed over by the thousand.
-class token_sink {
- public:
-  explicit token_sink(std::vector<token_id>& out) : out_(out) {}
-  token_sink(const token_sink&) = delete;
-  token_sink& operator=(const token_sink&) = delete;
+/// Where merging starts: the token of every byte, and the rule that two bytes have. Nearly every lookup of a search is
+/// one of these, so they have a table of their own.
+struct byte_tables {
+  std::array<token_id, 256> ids{};
+  std::vector<std::uint32_t> rules = std::vector<std::uint32_t>(256 * 256, no_rule);  // [left][right]
 
-  void operator()(token_id id) {
-    if (used_ == capacity) flush();
-    buffer_[used_++] = id;
+  [[nodiscard]] token_id id(char byte) const noexcept { return ids[static_cast<unsigned char>(byte)]; }
+  [[nodiscard]] std::uint32_t rule(char left, char right) const noexcept {
+    return rules[std::size_t{static_cast<unsigned char>(left)} << 8 | static_cast<unsigned char>(right)];
   }
-  /// Room for `Most` ids at once; the caller writes there and says how many with `advance`.
-  template <std::size_t Most>
-  token_id* room() {
-    if (used_ + Most > capacity) flush();
-    return buffer_ + used_;
-  }
-  void advance(std::size_t count) { used_ += count; }
-  void flush() {
-    out_.insert(out_.end(), buffer_, buffer_ + used_);
-    used_ = 0;
-  }
-
- private:
-  static constexpr std::size_t capacity = 2048;
-  std::vector<token_id>& out_;
-  std::size_t used_ = 0;
-  token_id buffer_[capacity];
-};
-
-/// Remembers the tokens of pieces seen lately: sets of two lines, a newcomer takes the place of the older one.
-class PieceCache {
- public:
-  static constexpr std::size_t most_bytes = 15, most_tokens = 11;
-
-  struct piece_key {
-    std::uint64_t low = 0, high = 0;  // the bytes, zeros behind them, the length in the last byte; 0: no piece
-    bool operator==(const piece_key&) const = default;
-  };
-  struct alignas(64) line {
-    piece_key key;
-    std::uint32_t count = 0;
-    token_id ids[most_tokens] = {};
-  };
-
-  /// The line of a piece, or nullptr.
-  [[nodiscard]] const line* find(const piece_key& key) const noexcept {
-    const line* const set = &lines_[set_of(key)];
-    if (set[0].key == key) return &set[0];
-    return set[1].key == key ? &set[1] : nullptr;
-  }
-
-  /// `count` at most `most_tokens`.
-  void put(const piece_key& key, const token_id* ids, std::size_t count) noexcept {
-    line* const set = &lines_[set_of(key)];
-    set[1] = set[0];
-    set[0].key = key;
-    set[0].count = static_cast<std::uint32_t>(count);
-    std::memcpy(set[0].ids, ids, count * sizeof(token_id));
-  }
-
-  /// The key of the n bytes at p, n from 1 to most_bytes. `end` is how far may be read.
-  [[nodiscard]] static piece_key key_of(const char* p, std::size_t n, const char* end) noexcept {
-    std::uint64_t words[2] = {};
-    if (std::endian::native == std::endian::little && end - p >= 16) {
-      std::memcpy(words, p, 16);
-      words[0] &= n >= 8 ? ~std::uint64_t{0} : ~(~std::uint64_t{0} << (8 * n));
-      words[1] &= n <= 8 ? 0 : ~(~std::uint64_t{0} << (8 * (n - 8)));
-    } else {
-      std::memcpy(words, p, n);
-    }
-    return {words[0], words[1] | std::uint64_t{n} << 56};
-  }
-
- private:
-  static constexpr int set_bits = 14;  // 2^14 sets of two lines: two megabytes
-
-  static std::size_t set_of(const piece_key& key) noexcept {
-    const std::uint64_t mixed = key.low ^ std::rotl(key.high * 0xFF51AFD7ED558CCDu, 31);
-    return static_cast<std::size_t>(mixed * 0x9E3779B97F4A7C15u >> (64 - set_bits)) * 2;
-  }
-
-  std::vector<line> lines_ = std::vector<line>(std::size_t{2} << set_bits);
-};
-
-/// Lends a cache to one call at a time and keeps it, with what it has learned, for the next. A call that finds it lent
-/// out gets a new one; of two that come back one stays. What a tokenizer answers never depends on it.
-class CacheKeeper {
- public:
-  CacheKeeper() = default;
-  CacheKeeper(const CacheKeeper&) noexcept {}  // a copy starts with none
-  CacheKeeper& operator=(const CacheKeeper&) noexcept { return *this; }
-  ~CacheKeeper() { delete kept_.load(); }
-
-  [[nodiscard]] std::unique_ptr<PieceCache> take() const {
-    std::unique_ptr<PieceCache> cache(kept_.exchange(nullptr));
-    return cache ? std::move(cache) : std::make_unique<PieceCache>();
-  }
-  void give_back(std::unique_ptr<PieceCache> cache) const noexcept { cache.reset(kept_.exchange(cache.release())); }
-
- private:
-  mutable std::atomic<PieceCache*> kept_{nullptr};
 };
 
 }  // namespace bpe_detail
@@ -188,15 +93,13 @@ class BpeTokenizer {
   /// value_error when tokens, merges and added tokens do not fit together.
   explicit BpeTokenizer(bpe_vocabulary vocabulary)
       : tokens_(spell_out(vocabulary)),
-        merges_(byte_ids(tokens_), vocabulary.merges.size()),
+        merges_(vocabulary.merges.size()),
+        control_(tokens_.size()),
         pre_(vocabulary.pre),
         ignore_merges_(vocabulary.ignore_merges),
         special_(vocabulary.special) {
-    for (std::size_t b = 0; b < 256; ++b) {
-      if (merges_.byte_id(static_cast<char>(b)) == no_token) every_byte_ = false;
-    }
     add_merges(vocabulary.merges);
-    control_.resize(tokens_.size());
+    fill_byte_tables();
     for (added_token& token : vocabulary.added) {
       control_[static_cast<std::size_t>(token.id)] = token.control;
       added_.add(std::move(token));
@@ -253,17 +156,15 @@ class BpeTokenizer {
  private:
   void encode_ordinary(std::string_view text, std::vector<token_id>& ids) const {
     if (text.empty()) return;
-    bpe_detail::token_sink sink(ids);
+    token_sink sink(ids);
     auto cache = cache_.take();
     const char* const end = text.data() + text.size();
     for_each_piece(pre_, text, [&](const char* p, const char* q) {
       const std::string_view piece(p, static_cast<std::size_t>(q - p));
-      if (piece.size() <= bpe_detail::PieceCache::most_bytes) {
+      if (piece.size() <= PieceCache::most_bytes) {
         encode_short(piece, end, *cache, sink);
-      } else if (const token_id id = whole_token(piece); id != no_token) {
-        sink(id);
       } else {
-        merge_piece(merges_, piece, sink);
+        encode_long(piece, sink);
       }
     });
     cache_.give_back(std::move(cache));
@@ -275,20 +176,35 @@ class BpeTokenizer {
   }
 
   // A piece that may be in the cache. `end` is how far may be read.
-  void encode_short(std::string_view piece, const char* end, bpe_detail::PieceCache& cache,
-                    bpe_detail::token_sink& sink) const {
-    using bpe_detail::PieceCache;
+  void encode_short(std::string_view piece, const char* end, PieceCache& cache, token_sink& sink) const {
     const PieceCache::piece_key key = PieceCache::key_of(piece.data(), piece.size(), end);
-    token_id* const room = sink.room<bpe_detail::short_piece>();
+    token_id* const room = sink.room<short_piece>();
     if (const PieceCache::line* const line = cache.find(key)) {
       std::memcpy(room, line->ids, sizeof line->ids);
       return sink.advance(line->count);
     }
-    room[0] = whole_token(piece);
-    const std::size_t count =
-        room[0] != no_token ? 1 : bpe_detail::merge_short(merges_, piece.data(), piece.size(), room);
+    const std::size_t count = merge_bytes(piece, room);
     sink.advance(count);
     if (count <= PieceCache::most_tokens) cache.put(key, room, count);
+  }
+
+  // At most short_piece bytes, into as many ids; how many are left.
+  std::size_t merge_bytes(std::string_view piece, token_id* ids) const noexcept {
+    ids[0] = whole_token(piece);
+    if (ids[0] != no_token) return 1;
+    std::uint32_t rules[short_piece];
+    for (std::size_t k = 0; k < piece.size(); ++k) ids[k] = bytes_.id(piece[k]);
+    for (std::size_t k = 0; k + 1 < piece.size(); ++k) rules[k] = bytes_.rule(piece[k], piece[k + 1]);
+    return merge_short(merges_, ids, rules, piece.size());
+  }
+
+  void encode_long(std::string_view piece, token_sink& sink) const {
+    if (piece.size() <= short_piece) return sink.advance(merge_bytes(piece, sink.room<short_piece>()));
+    if (const token_id id = whole_token(piece); id != no_token) return sink(id);
+    std::vector<token_id> ids(piece.size());
+    for (std::size_t k = 0; k < piece.size(); ++k) ids[k] = bytes_.id(piece[k]);
+    merge_long(merges_, ids);
+    for (const token_id id : ids) sink(id);
   }
 
   // --- making one ---
@@ -315,13 +231,16 @@ class BpeTokenizer {
     return byte_index(vocabulary.tokens, is_added);
   }
 
-  static std::array<token_id, 256> byte_ids(const byte_index& tokens) {
-    std::array<token_id, 256> ids;
+  void fill_byte_tables() {
     for (std::size_t b = 0; b < 256; ++b) {
       const char byte = static_cast<char>(b);
-      ids[b] = tokens.find({&byte, 1});
+      bytes_.ids[b] = tokens_.find({&byte, 1});
+      if (bytes_.ids[b] == no_token) every_byte_ = false;
     }
-    return ids;
+    for (std::size_t pair = 0; pair < 256 * 256; ++pair) {
+      const token_id left = bytes_.ids[pair >> 8], right = bytes_.ids[pair & 255];
+      if (left != no_token && right != no_token) bytes_.rules[pair] = merges_.find(left, right);
+    }
   }
 
   void add_merges(const std::vector<std::string>& lines) {
@@ -345,21 +264,22 @@ class BpeTokenizer {
 
   void check_bytes(std::string_view text) const {
     for (std::size_t k = 0; k < text.size(); ++k) {
-      if (merges_.byte_id(text[k]) != no_token) continue;
+      if (bytes_.id(text[k]) != no_token) continue;
       throw value_error("[bpe] no token for byte " + std::to_string(static_cast<unsigned char>(text[k])) +
                         " at offset " + std::to_string(k) + "; this vocabulary does not have all 256 bytes");
     }
   }
 
   byte_index tokens_;
-  MergeTable merges_;
+  MergeTable<false> merges_;
+  bpe_detail::byte_tables bytes_;
   AddedTokens added_;
   std::vector<bool> control_;
   pre_tokenizer pre_;
   bool ignore_merges_;
   bool every_byte_ = true;
   special_ids special_;
-  bpe_detail::CacheKeeper cache_;
+  CacheKeeper cache_;
 };
 
 static_assert(tokenizer<BpeTokenizer>);
