@@ -55,12 +55,12 @@ void compare_gradients(std::span<const T> analytic, std::span<const T> numeric, 
 
 }  // namespace detail
 
-/// Checks f, which takes the inputs (anything indexable: x[0], x[1], ...) and returns a tensor of any shape.
-/// Every input is differentiated; its values are moved by h and restored, and its gradient is replaced.
+/// Checks f, which takes the inputs (anything indexable: x[0], x[1], ...) and returns a tensor of any shape; one result
+/// per input. Every input is differentiated; its values are moved by h and restored, and its gradient is replaced.
 /// The default h suits the element type: 1e-2 for float (smaller steps drown in rounding), 1e-5 for double.
 template <class F, class T, class P>
-[[nodiscard]] gradcheck_result gradcheck(F&& f, std::span<const Tensor<T, P>> inputs,
-                                         T h = std::is_same_v<T, float> ? T(1e-2) : T(1e-5)) {
+[[nodiscard]] std::vector<gradcheck_result> gradcheck_each(F&& f, std::span<const Tensor<T, P>> inputs,
+                                                           T h = std::is_same_v<T, float> ? T(1e-2) : T(1e-5)) {
   for (const Tensor<T, P>& x : inputs) {
     x.requires_grad();
     x.zero_grad();
@@ -71,15 +71,15 @@ template <class F, class T, class P>
       y.count() == 1 ? Tensor<T, P>::ones(y.shape()) : Tensor<T, P>::uniform(y.shape(), random, T(-1), T(1));
   if (y.needs_grad()) y.backward(weights);
 
-  const auto loss = [&]() -> T {
+  const auto loss = [&] {
     const no_grad guard;
     const Tensor<T, P> moved = f(inputs);
     double total = 0;
     for (std::size_t i = 0; i < moved.count(); ++i)
       total += static_cast<double>(moved.data()[i]) * static_cast<double>(weights.data()[i]);
-    return static_cast<T>(total);
+    return total;
   };
-  gradcheck_result result;
+  std::vector<gradcheck_result> results;
   for (const Tensor<T, P>& x : inputs) {
     std::vector<T> analytic(x.count(), T(0));
     if (x.has_grad()) analytic.assign(x.grad().data().begin(), x.grad().data().end());
@@ -88,15 +88,28 @@ template <class F, class T, class P>
     for (std::size_t i = 0; i < x.count(); ++i) {
       const T before = values[i];
       values[i] = before + h;
-      const T plus = loss();
+      const double plus = loss();
       values[i] = before - h;
-      const T minus = loss();
+      const double minus = loss();
       values[i] = before;
-      numeric[i] = (plus - minus) / (2 * h);
+      numeric[i] = static_cast<T>((plus - minus) / (2 * static_cast<double>(h)));
     }
-    detail::compare_gradients<T>(analytic, numeric, result);
+    detail::compare_gradients<T>(analytic, numeric, results.emplace_back());
   }
-  return result;
+  return results;
+}
+
+/// The worst of gradcheck_each over all inputs.
+template <class F, class T, class P>
+[[nodiscard]] gradcheck_result gradcheck(F&& f, std::span<const Tensor<T, P>> inputs,
+                                         T h = std::is_same_v<T, float> ? T(1e-2) : T(1e-5)) {
+  gradcheck_result worst;
+  for (const gradcheck_result& one : gradcheck_each(f, inputs, h)) {
+    worst.max_absolute = std::fmax(worst.max_absolute, one.max_absolute);
+    worst.max_relative = std::fmax(worst.max_relative, one.max_relative);
+    worst.max_elementwise = std::fmax(worst.max_elementwise, one.max_elementwise);
+  }
+  return worst;
 }
 
 /// The same for one, two, ... inputs given as an array.
