@@ -4,8 +4,8 @@
 // one copy, and so are their gradients, with the sides swapped and `accumulate` where a gradient is already there.
 //
 // Neighbouring axes that both sides walk without a gap are merged. Where the innermost axis is contiguous on both
-// sides (the usual case) whole rows are copied with packs; where the sides disagree, tiles of 16 x 16 are turned
-// through a small buffer, so that memory is read and written in whole cache lines.
+// sides (the usual case) whole rows are copied with packs; where the sides disagree, tiles of 16 x 16 are turned, so
+// that memory is read and written in whole cache lines.
 #pragma once
 
 #include <array>
@@ -122,45 +122,70 @@ void copy_rows(const copy_plan& plan, const T* in, T* out, bool accumulate) noex
   });
 }
 
-/// One tile of at most 16 x 16: `down` is the axis that the input walks fastest, `across` the output's.
-template <class T>
-void copy_one_tile(const T* in, T* out, copy_plan::axis down, copy_plan::axis across, bool accumulate) noexcept {
-  T turned[copy_tile][copy_tile];
-  if (down.in_step == 1) {
-    for (std::size_t c = 0; c < across.size; ++c)
-      for (std::size_t r = 0; r < down.size; ++r) turned[c][r] = in[c * across.in_step + r];
-  } else {
-    for (std::size_t c = 0; c < across.size; ++c)
-      for (std::size_t r = 0; r < down.size; ++r) turned[c][r] = in[c * across.in_step + r * down.in_step];
-  }
-  for (std::size_t r = 0; r < down.size; ++r) {
-    T* row = out + r * down.out_step;
+/// out (+)= in over two axes of at most 16 elements each, `down` and `across`.
+template <bool Accumulate, class T>
+void copy_partial_tile(const T* in, T* out, const copy_plan::axis& down, const copy_plan::axis& across) noexcept {
+  for (std::size_t r = 0; r < down.size; ++r)
     for (std::size_t c = 0; c < across.size; ++c) {
-      T& target = row[c * across.out_step];
-      target = accumulate ? target + turned[c][r] : turned[c][r];
+      T& target = out[r * down.out_step + c * across.out_step];
+      const T value = in[r * down.in_step + c * across.in_step];
+      target = Accumulate ? target + value : value;
     }
+}
+
+/// The same for 16 x 16 elements: contiguous downwards in the input, across in the output. Fixed bounds for the
+/// compiler, which keeps the whole tile in registers or in the cache's first level.
+template <bool Accumulate, class T>
+void copy_whole_tile(const T* TINYGRAD_RESTRICT in, T* TINYGRAD_RESTRICT out, std::size_t in_step,
+                     std::size_t out_step) noexcept {
+  for (std::size_t r = 0; r < copy_tile; ++r)
+    for (std::size_t c = 0; c < copy_tile; ++c) {
+      T& target = out[r * out_step + c];
+      const T value = in[c * in_step + r];
+      target = Accumulate ? target + value : value;
+    }
+}
+
+/// A strip: up to 16 elements across, any number down. Reads walk along 16 rows of the input.
+template <bool Accumulate, class T>
+void copy_strip(const T* in, T* out, const copy_plan::axis& down, const copy_plan::axis& across) noexcept {
+  const bool regular = down.in_step == 1 && across.out_step == 1 && across.size == copy_tile;
+  for (std::size_t top = 0; top < down.size; top += copy_tile) {
+    const T* from = in + top * down.in_step;
+    T* to = out + top * down.out_step;
+    const std::size_t rest = down.size - top;
+    if (regular && rest >= copy_tile)
+      copy_whole_tile<Accumulate>(from, to, across.in_step, down.out_step);
+    else
+      copy_partial_tile<Accumulate>(from, to, {rest < copy_tile ? rest : copy_tile, down.in_step, down.out_step},
+                                    across);
   }
 }
 
-/// The last two axes turned in tiles; strips of 16 rows are the units of work.
-template <class P, class T>
-void copy_tiles(const copy_plan& plan, const T* in, T* out, bool accumulate) noexcept {
+/// The last two axes turned: the input walks the first of them fastest, the output the second. A unit of work is one
+/// strip of at most `longest` elements downwards.
+template <bool Accumulate, class P, class T>
+void copy_turned(const copy_plan& plan, const T* in, T* out) noexcept {
+  constexpr std::size_t longest = 1024;
   const copy_plan::axis down = plan.axes[plan.rank - 2];
   const copy_plan::axis across = plan.axes[plan.rank - 1];
-  const std::size_t strips = (down.size - 1) / copy_tile + 1;
-  const auto up_to_tile = [](std::size_t rest) { return rest < copy_tile ? rest : copy_tile; };
-  const std::size_t units = plan.count(plan.rank - 2) * strips;
-  P::for_range(units, copy_grain / (copy_tile * across.size) + 1, [&](std::size_t first, std::size_t last) {
-    for (std::size_t unit = first; unit < last; ++unit) {
-      const copy_cursor at(plan, plan.rank - 2, unit / strips);
-      const std::size_t top = unit % strips * copy_tile;
-      const copy_plan::axis rows{up_to_tile(down.size - top), down.in_step, down.out_step};
-      for (std::size_t left = 0; left < across.size; left += copy_tile)
-        copy_one_tile(in + at.in + top * down.in_step + left * across.in_step,
-                      out + at.out + top * down.out_step + left * across.out_step, rows,
-                      {up_to_tile(across.size - left), across.in_step, across.out_step}, accumulate);
-    }
-  });
+  const std::size_t lengths = (down.size - 1) / longest + 1;
+  const std::size_t strips = (across.size - 1) / copy_tile + 1;
+  const auto piece = [](const copy_plan::axis& axis, std::size_t first, std::size_t most) {
+    const std::size_t rest = axis.size - first;
+    return copy_plan::axis{rest < most ? rest : most, axis.in_step, axis.out_step};
+  };
+  const std::size_t unit_size = copy_tile * (lengths > 1 ? longest : down.size);
+  P::for_range(plan.count(plan.rank - 2) * lengths * strips, copy_grain / unit_size + 1,
+               [&](std::size_t first, std::size_t last) {
+                 for (std::size_t unit = first; unit < last; ++unit) {
+                   const copy_cursor at(plan, plan.rank - 2, unit / (lengths * strips));
+                   const std::size_t top = unit / strips % lengths * longest, left = unit % strips * copy_tile;
+                   copy_strip<Accumulate>(in + at.in + top * down.in_step + left * across.in_step,
+                                          out + at.out + top * down.out_step + left * across.out_step,
+                                          piece(down, top, longest), piece(across, left, copy_tile));
+                 }
+               });
 }
 
 }  // namespace detail
@@ -170,16 +195,18 @@ template <class P, class T>
 void copy_box(copy_plan plan, const T* in, T* out, bool accumulate) noexcept {
   if (plan.count(plan.rank) == 0) return;
   if (plan.rank == 0) plan.axes[plan.rank++] = {1, 1, 1};
-  std::size_t fastest_in = 0, fastest_out = 0;
-  for (std::size_t k = 1; k < plan.rank; ++k) {
+  for (std::size_t k = 1; k < plan.rank; ++k)  // the output is walked in the order of its memory
+    for (std::size_t j = k; j > 0 && plan.axes[j - 1].out_step < plan.axes[j].out_step; --j)
+      std::swap(plan.axes[j - 1], plan.axes[j]);
+  std::size_t fastest_in = plan.rank - 1;
+  for (std::size_t k = 0; k < plan.rank; ++k)
     if (plan.axes[k].in_step < plan.axes[fastest_in].in_step) fastest_in = k;
-    if (plan.axes[k].out_step < plan.axes[fastest_out].out_step) fastest_out = k;
-  }
-  std::swap(plan.axes[fastest_out], plan.axes[plan.rank - 1]);
-  if (fastest_in == fastest_out) return detail::copy_rows<P>(plan, in, out, accumulate);
-  if (fastest_in == plan.rank - 1) fastest_in = fastest_out;  // moved by the swap
-  std::swap(plan.axes[fastest_in], plan.axes[plan.rank - 2]);
-  detail::copy_tiles<P>(plan, in, out, accumulate);
+  if (fastest_in == plan.rank - 1) return detail::copy_rows<P>(plan, in, out, accumulate);
+  for (std::size_t k = fastest_in; k + 2 < plan.rank; ++k) std::swap(plan.axes[k], plan.axes[k + 1]);
+  if (accumulate)
+    detail::copy_turned<true, P>(plan, in, out);
+  else
+    detail::copy_turned<false, P>(plan, in, out);
 }
 
 /// out[0, n) = in[0, n), or += when `accumulate`.

@@ -80,8 +80,8 @@ struct dropout_op {
       // The counter of SplitMix64 moves by the same odd number each step, so the state at any step is a product.
       std::uint64_t counter = seed + 0x9e3779b97f4a7c15u * ((start + k) / 2);
       const std::uint64_t bits = random_detail::splitmix64(counter);
-      factors[k] = (bits & 0xffffffffu) < threshold ? T(0) : scale;
-      factors[k + 1] = bits >> 32 < threshold ? T(0) : scale;
+      factors[k] = static_cast<T>((bits & 0xffffffffu) >= threshold) * scale;  // no branch: nothing could predict it
+      factors[k + 1] = static_cast<T>((bits >> 32) >= threshold) * scale;
     }
   }
 };
