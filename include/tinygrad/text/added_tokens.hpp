@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tinygrad/core/config.hpp>
-#include <tinygrad/text/flat_map.hpp>
+#include <tinygrad/text/byte_trie.hpp>
 #include <tinygrad/text/token.hpp>
 #include <tinygrad/text/unicode.hpp>
 #include <tinygrad/text/utf8.hpp>
@@ -35,10 +35,7 @@ class AddedTokens {
 
   void add(added_token token) {
     if (token.text.empty()) return;
-    std::uint32_t node = 0;
-    for (const char c : token.text) node = child_or_new(node, static_cast<unsigned char>(c));
-    if (terminal_[node] != none) return;  // the same text again: the first one stays
-    terminal_[node] = static_cast<std::uint32_t>(tokens_.size());
+    if (!trie_.insert(token.text, static_cast<std::uint32_t>(tokens_.size()))) return;  // known: the first one stays
     const auto first = static_cast<unsigned char>(token.text[0]);
     starts_[first] = static_cast<std::uint8_t>(starts_[first] | (token.control ? 1 : 2));
     (token.control ? has_control_ : has_user_defined_) = true;
@@ -61,31 +58,35 @@ class AddedTokens {
     return {text.size(), text.size(), no_token};
   }
 
+  /// Cuts `text` at its matches: on_text(part) for what lies between them, never empty, on_token(id) for each match.
+  template <class OnText, class OnToken>
+  void split(std::string_view text, bool with_control, OnText&& on_text, OnToken&& on_token) const {
+    std::size_t at = 0;
+    while (any(with_control) && at < text.size()) {
+      const match m = find(text, at, with_control);
+      if (m.begin > at) on_text(text.substr(at, m.begin - at));
+      if (m.id != no_token) on_token(m.id);
+      at = m.end;
+    }
+    if (at < text.size()) on_text(text.substr(at));
+  }
+
   [[nodiscard]] const std::vector<added_token>& tokens() const noexcept { return tokens_; }
 
  private:
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
-
-  std::uint32_t child_or_new(std::uint32_t node, unsigned char byte) {
-    const std::uint64_t key = std::uint64_t{node} << 8 | byte;
-    if (const std::uint32_t* const child = children_.find(key)) return *child;
-    const auto child = static_cast<std::uint32_t>(terminal_.size());
-    children_.insert(key, child);
-    terminal_.push_back(none);
-    return child;
-  }
+  static constexpr std::uint32_t none = byte_trie::none;
 
   std::uint32_t longest(std::string_view text, std::size_t at, bool with_control) const {
-    std::uint32_t node = 0, best = none;
+    std::uint32_t node = byte_trie::root, best = none;
     for (std::size_t k = at; k < text.size(); ++k) {
-      const std::uint32_t* const child = children_.find(std::uint64_t{node} << 8 | static_cast<unsigned char>(text[k]));
-      if (!child) break;
-      node = *child;
-      if (terminal_[node] == none) continue;
-      const added_token& token = tokens_[terminal_[node]];
+      node = trie_.step(node, text[k]);
+      if (node == none) break;
+      const std::uint32_t index = trie_.value(node);
+      if (index == none) continue;
+      const added_token& token = tokens_[index];
       if (token.control && !with_control) continue;
       if (token.single_word && (word_before(text, at) || word_at(text, k + 1))) continue;
-      best = terminal_[node];
+      best = index;
     }
     return best;
   }
@@ -116,9 +117,8 @@ class AddedTokens {
   }
 
   std::vector<added_token> tokens_;
-  flat_map<std::uint32_t> children_;           // (node << 8 | byte) -> node; the root is 0
-  std::vector<std::uint32_t> terminal_{none};  // per node: which token ends here
-  std::uint8_t starts_[256] = {};              // per byte: 1 a control token starts so, 2 a user-defined one
+  byte_trie trie_;                 // to places in tokens_
+  std::uint8_t starts_[256] = {};  // per byte: 1 a control token starts so, 2 a user-defined one
   bool has_control_ = false, has_user_defined_ = false;
 };
 

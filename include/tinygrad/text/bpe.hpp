@@ -116,14 +116,9 @@ class BpeTokenizer {
     std::vector<token_id> ids;
     ids.reserve(text.size() / 3 + 8);
     if (!every_byte_) check_bytes(text);
-    std::size_t at = 0;
-    while (added_.any(options.parse_special) && at < text.size()) {
-      const AddedTokens::match m = added_.find(text, at, options.parse_special);
-      encode_ordinary(text.substr(at, m.begin - at), ids);
-      if (m.id != no_token) ids.push_back(m.id);
-      at = m.end;
-    }
-    if (at < text.size()) encode_ordinary(text.substr(at), ids);
+    added_.split(
+        text, options.parse_special, [&](std::string_view part) { encode_ordinary(part, ids); },
+        [&](token_id id) { ids.push_back(id); });
     if (options.add_special) add_special_ids(ids, special_);
     return ids;
   }
@@ -155,7 +150,6 @@ class BpeTokenizer {
 
  private:
   void encode_ordinary(std::string_view text, std::vector<token_id>& ids) const {
-    if (text.empty()) return;
     token_sink sink(ids);
     auto cache = cache_.take();
     const char* const end = text.data() + text.size();
