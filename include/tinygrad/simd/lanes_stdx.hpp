@@ -20,15 +20,10 @@ struct stdx_backend {
 
   static TINYGRAD_ALWAYS_INLINE reg broadcast(T x) { return reg(x); }
   static TINYGRAD_ALWAYS_INLINE reg load(const T* p) { return reg(p, stdx::element_aligned); }
-  static TINYGRAD_ALWAYS_INLINE reg load(const T* p, int n) {
-    reg r(T{});
-    stdx::where(first(n), r).copy_from(p, stdx::element_aligned);
-    return r;
-  }
+  // Partial memory through the vector extension: without AVX, libstdc++ 12's masked copies touch whole registers.
+  static TINYGRAD_ALWAYS_INLINE reg load(const T* p, int n) { return from_vector(vectors::load(p, n)); }
   static TINYGRAD_ALWAYS_INLINE void store(const reg& r, T* p) { r.copy_to(p, stdx::element_aligned); }
-  static TINYGRAD_ALWAYS_INLINE void store(const reg& r, T* p, int n) {
-    stdx::where(first(n), r).copy_to(p, stdx::element_aligned);
-  }
+  static TINYGRAD_ALWAYS_INLINE void store(const reg& r, T* p, int n) { vectors::store(to_vector(r), p, n); }
   static TINYGRAD_ALWAYS_INLINE T get(const reg& r, int i) { return r[static_cast<std::size_t>(i)]; }
 
   static TINYGRAD_ALWAYS_INLINE reg add(const reg& a, const reg& b) { return a + b; }
@@ -87,9 +82,6 @@ struct stdx_backend {
   static TINYGRAD_ALWAYS_INLINE reg from_vector(typename vectors::reg r) { return __builtin_bit_cast(reg, r); }
   using own_mask = typename reg::mask_type;
 
-  static TINYGRAD_ALWAYS_INLINE own_mask first(int n) {
-    return reg([](auto i) { return static_cast<T>(i); }) < static_cast<T>(n);
-  }
   static TINYGRAD_ALWAYS_INLINE mask_reg to_mask(const own_mask& m) {
     if constexpr (std::is_same_v<own_mask, mask_reg>)
       return m;
