@@ -103,7 +103,7 @@ std::vector<std::string> includes_of(std::string_view text) {
 problems check_floors(const source_tree& headers, const floor_table& table) {
   problems found;
   const auto floor_of = [&](const std::string& header) -> std::optional<int> {
-    if (table.opt_in.contains(header)) return 100;
+    if (header == place_of(header) && table.opt_in.contains(header)) return 100;
     const auto entry = table.floor_of.find(place_of(header));
     return entry == table.floor_of.end() ? std::nullopt : std::optional(entry->second);
   };
@@ -144,7 +144,7 @@ problems check_reachable(const source_tree& headers, const floor_table& table) {
   problems found;
   const std::set<std::string> reached = reached_from("tinygrad.hpp", headers);
   for (const auto& [header, text] : headers) {
-    const bool opt_in = table.opt_in.contains(header);
+    const bool opt_in = table.opt_in.contains(header) || table.opt_in.contains(place_of(header));
     if (opt_in && reached.contains(header)) found.push_back(header + ": is opt-in, yet tinygrad.hpp reaches it");
     if (!opt_in && !reached.contains(header)) found.push_back(header + ": tinygrad.hpp does not reach it");
   }

@@ -18,7 +18,7 @@ using problems = std::vector<std::string>;
 /// The table of floors.txt.
 struct floor_table {
   std::map<std::string, int> floor_of;  // folder, or file of the top folder
-  std::set<std::string> opt_in;         // files that tinygrad.hpp must not reach
+  std::set<std::string> opt_in;         // files and folders that tinygrad.hpp must not reach
 };
 floor_table parse_floors(std::string_view text);
 

@@ -67,6 +67,11 @@ TEST_CASE("layout: no unfinished work and no path of one machine") {
     check_none(check_left_overs(read_tree(root / folder, root)));
 }
 
+TEST_CASE("README: its program is examples/readme_training.cpp") {
+  const std::string readme = read(root / "README.md");
+  CHECK(readme.find("```cpp\n" + read(root / "examples/readme_training.cpp") + "```\n") != std::string::npos);
+}
+
 TEST_CASE("the rules notice an include that points up, sideways, nowhere, or round in a ring") {
   const floor_table table = parse_floors("# comment\n0 core\n1 simd parallel scalar\n2 dual\nopt-in blas.hpp\n");
   const auto with = [&](const std::string& header, const std::string& text) {

@@ -2,9 +2,9 @@
 #include <tinygrad/ops/all.hpp>
 
 #ifdef TINYGRAD_FIXED
-using other = float;
+using second_type = float;
 #else
-using other = double;
+using second_type = double;
 #endif
 
-void use(const tinygrad::Tensor<float>& a, const tinygrad::Tensor<other>& b) { (void)(a + b); }
+void use(const tinygrad::Tensor<float>& a, const tinygrad::Tensor<second_type>& b) { (void)(a + b); }

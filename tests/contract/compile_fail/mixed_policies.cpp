@@ -2,9 +2,11 @@
 #include <tinygrad/ops/all.hpp>
 
 #ifdef TINYGRAD_FIXED
-using other = tinygrad::naive;
+using second_type = tinygrad::naive;
 #else
-using other = tinygrad::packed;
+using second_type = tinygrad::packed;
 #endif
 
-void use(const tinygrad::Tensor<float, tinygrad::naive>& a, const tinygrad::Tensor<float, other>& b) { (void)(a * b); }
+void use(const tinygrad::Tensor<float, tinygrad::naive>& a, const tinygrad::Tensor<float, second_type>& b) {
+  (void)(a * b);
+}
