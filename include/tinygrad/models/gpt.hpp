@@ -23,9 +23,11 @@
 #include <tinygrad/nn/norm.hpp>
 #include <tinygrad/ops/activation.hpp>
 #include <tinygrad/ops/attention.hpp>
+#include <tinygrad/ops/heads.hpp>
 #include <tinygrad/ops/matmul.hpp>
 #include <tinygrad/ops/operators.hpp>
 #include <tinygrad/ops/shape_ops.hpp>
+#include <tinygrad/ops/softmax.hpp>
 #include <vector>
 
 namespace tinygrad::inline TINYGRAD_ABI {
@@ -175,6 +177,21 @@ struct Gpt {
     tensor x = wte(ids, Shape{batch, length}) + narrow(wpe.weight, 0, 0, length);
     for (const GptBlock<T, P>& block : h) x = block(x);
     return ln_f(x);
+  }
+  /// The attention weights of one layer, [batch, heads, length, length]: how much each position looks at each earlier
+  /// one. Composed from separate operations, since the fused one never has them in memory. Throws index_error.
+  [[nodiscard]] tensor attention_weights(std::span<const int> ids, std::size_t batch, std::size_t length,
+                                         std::size_t layer) const {
+    if (layer >= h.size())
+      throw index_error("[gpt] layer " + std::to_string(layer) + " of " + std::to_string(h.size()));
+    const no_grad guard;
+    const std::size_t c = config.channels;
+    tensor x = wte(ids, Shape{batch, length}) + narrow(wpe.weight, 0, 0, length);
+    for (std::size_t before = 0; before < layer; ++before) x = h[before](x);
+    const tensor qkv = h[layer].attn.c_attn(h[layer].ln_1(x));
+    const tensor q = split_heads(narrow(qkv, 2, 0, c), config.heads),
+                 k = split_heads(narrow(qkv, 2, c, c), config.heads);
+    return causal_softmax(scale(matmul_t(q, k), detail::attention_scale<T>(c / config.heads)));
   }
   /// Logits [batch, length, V] of the token that follows each position.
   [[nodiscard]] tensor operator()(std::span<const int> ids, std::size_t batch, std::size_t length) const {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <tinygrad/nn/init.hpp>
 #include <tinygrad/nn/module.hpp>
 #include <tinygrad/ops/embedding.hpp>
 
@@ -17,7 +18,7 @@ struct Embedding {
   Embedding() = default;
   template <class Generator>
   Embedding(std::size_t ids, std::size_t channels, Generator& random, double stddev = 0.02)
-      : weight(tensor::randn({ids, channels}, random, static_cast<T>(stddev)).requires_grad()) {}
+      : weight(normal_parameter<T, P>({ids, channels}, random, stddev)) {}
 
   template <class Visit>
   void visit(Visit&& visit) {

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <tinygrad/nn/init.hpp>
 #include <tinygrad/nn/module.hpp>
 #include <tinygrad/ops/matmul.hpp>
 #include <tinygrad/ops/operators.hpp>
@@ -20,7 +21,7 @@ struct Linear {
   /// Weights drawn from the normal distribution with the given deviation; a bias of zeros.
   template <class Generator>
   Linear(std::size_t in, std::size_t out, Generator& random, double stddev, bool with_bias = true)
-      : weight(tensor::randn({in, out}, random, static_cast<T>(stddev)).requires_grad()) {
+      : weight(normal_parameter<T, P>({in, out}, random, stddev)) {
     if (with_bias) bias = tensor::zeros({out}).requires_grad();
   }
   /// The same with deviation 1 / sqrt(in), which keeps the variance of the activations.
