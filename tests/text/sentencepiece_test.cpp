@@ -202,13 +202,33 @@ TEST_CASE("the blank before the text is added once and taken away by decoding an
   const SentencePieceTokenizer tok(small_vocabulary({"▁", "a", "▁a"}, true));
   CHECK(tok.encode("") == token_ids{});
   CHECK(tok.encode("a a") == token_ids{261, 261});
-  CHECK(tok.decode(token_ids{1, 261, 261, 2}) == "a a");
+  CHECK(tok.decode(token_ids{1, 261, 261, 2}, true) == "a a");
+  CHECK(tok.decode(token_ids{1, 261, 261, 2}) == "<s>a a</s>");
   CHECK(decode_text(tok, token_ids{1, 261, 261}, true) == "a a");
   Detokenizer stream(tok);
   CHECK(stream.push(261) == "a");
   CHECK(stream.push(261) == " a");
   CHECK(stream.push(3 + 0xC3).empty());
   CHECK(stream.push(3 + 0xA9) == "é");
+}
+
+TEST_CASE("the blank goes behind control tokens too, unless only the whole text gets one") {
+  sentencepiece_vocabulary v = small_vocabulary({"▁", "a", "▁a"}, true);
+  CHECK(SentencePieceTokenizer(v).encode("a<s>a", {.parse_special = true}) == token_ids{261, 1, 261});
+  v.prefix_first_only = true;
+  CHECK(SentencePieceTokenizer(v).encode("a<s>a", {.parse_special = true}) == token_ids{261, 1, 260});
+}
+
+TEST_CASE("listed merges are the rules, in their order, whatever the scores") {
+  sentencepiece_vocabulary v = small_vocabulary({"a", "b", "ab", "ba", "aba", "bab"}, false);
+  v.normalizer.add_dummy_prefix = false;
+  v.merges = {"b a", "a ba"};
+  const SentencePieceTokenizer tok(v);
+  CHECK(pieces_of(tok, "ababab") == strings{"aba", "ba", "b"});
+  CHECK(pieces_of(tok, "ab") == strings{"a", "b"});
+  v.merges = {"a c"};
+  CHECK_THROWS_WITH_AS(SentencePieceTokenizer{v},
+                       "[sentencepiece] merge 0 'a c' names a piece that the vocabulary lacks", value_error);
 }
 
 TEST_CASE("blanks at the ends and repeated ones go where the model says so") {

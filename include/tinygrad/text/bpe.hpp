@@ -124,14 +124,17 @@ class BpeTokenizer {
   }
 
   /// The bytes the tokens stand for, one after the other.
-  [[nodiscard]] std::string decode_bytes(std::span<const token_id> ids) const {
+  [[nodiscard]] std::string decode_bytes(std::span<const token_id> ids, bool hide_control = false) const {
     std::string bytes;
-    for (const token_id id : ids) bytes += token_bytes(id);
+    for (const token_id id : ids) {
+      const std::string_view part = token_bytes(id);
+      if (!hide_control || !is_control(id)) bytes += part;
+    }
     return bytes;
   }
   /// The same as text: U+FFFD for what is no UTF-8. Spaces stay as they are.
-  [[nodiscard]] std::string decode(std::span<const token_id> ids) const {
-    return replace_invalid_utf8(decode_bytes(ids));
+  [[nodiscard]] std::string decode(std::span<const token_id> ids, bool hide_control = false) const {
+    return replace_invalid_utf8(decode_bytes(ids, hide_control));
   }
 
   /// index_error for an id that is none.

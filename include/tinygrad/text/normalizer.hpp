@@ -87,14 +87,16 @@ struct sentencepiece_normalizer {
   bool remove_extra_whitespaces = false;  ///< none at the ends, one where several are
   bool keep_bytes = false;                ///< what is no UTF-8 stays; else it becomes U+FFFD, a byte each
 
-  [[nodiscard]] std::string operator()(std::string_view text) const {
+  /// `blank_first`: for this text, whether the blank is added.
+  [[nodiscard]] std::string operator()(std::string_view text, bool blank_first) const {
     std::string out;
     out.reserve(text.size() + text.size() / 8 + 1);
-    if (add_dummy_prefix && !text.empty()) out.push_back(' ');
+    if (blank_first && !text.empty()) out.push_back(' ');
     const std::size_t prefix = out.size();
+    bool after_blank = true;  // where a further blank is one too many
     for (std::size_t at = 0; at < text.size();) {
       const auto [length, replacement] = next(text.substr(at));
-      for (std::string_view rest = replacement; !rest.empty();) append(out, rest, prefix);
+      append(out, replacement, after_blank);
       at += length;
     }
     if (remove_extra_whitespaces) {
@@ -113,16 +115,13 @@ struct sentencepiece_normalizer {
     return {1, keep_bytes ? text.substr(0, 1) : std::string_view("\xEF\xBF\xBD")};
   }
 
-  // One character of `rest`, or the next byte of it, goes to `out`.
-  void append(std::string& out, std::string_view& rest, std::size_t prefix) const {
-    if (rest.starts_with(sentencepiece_blank)) {
-      out.push_back(' ');
-      rest.remove_prefix(sentencepiece_blank.size());
-      return;
+  void append(std::string& out, std::string_view part, bool& after_blank) const {
+    while (!part.empty()) {
+      const bool sign = part.starts_with(sentencepiece_blank), blank = part.front() == ' ';
+      if (!blank || !after_blank || !remove_extra_whitespaces) out.push_back(sign ? ' ' : part.front());
+      part.remove_prefix(sign ? sentencepiece_blank.size() : 1);
+      after_blank = blank;
     }
-    const bool again = rest.front() == ' ' && (out.size() == prefix || out.back() == ' ');
-    if (!remove_extra_whitespaces || !again) out.push_back(rest.front());
-    rest.remove_prefix(1);
   }
 };
 

@@ -43,7 +43,9 @@ struct sentencepiece_vocabulary {
   std::vector<float> scores;
   std::vector<piece_type> types;
   bool unigram = false;
+  std::vector<std::string> merges;  ///< "left right": where not empty, these rules in this order and no others
   sentencepiece_normalizer normalizer;
+  bool prefix_first_only = false;  ///< the blank goes before the whole text, not behind control tokens as well
   std::string unk_surface = " \xE2\x81\x87 ";  ///< what <unk> decodes to
   special_ids special;
 };
@@ -92,19 +94,16 @@ class MergeModel {
  public:
   MergeModel() = default;
 
-  MergeModel(const byte_index& pieces, const std::vector<float>& scores, const std::vector<piece_type>& types)
+  MergeModel(const byte_index& pieces, const std::vector<float>& scores, const std::vector<piece_type>& types,
+             const std::vector<std::string>& merges)
       : unknown_(static_cast<token_id>(pieces.size())) {
     for (std::size_t k = 0; k < pieces.size(); ++k) {
       if (is_text(types[k])) add_characters(pieces[static_cast<token_id>(k)], pieces, types);
     }
-    const std::vector<std::uint32_t> order = by_score(scores, types);
-    std::size_t most = 0;
-    for (const std::uint32_t k : order) most += pieces[static_cast<token_id>(k)].size();
-    table_ = MergeTable<true>(most);
-    std::uint32_t rank = 0;
-    for (std::size_t k = 0; k < order.size(); ++k) {
-      if (k > 0 && scores[order[k]] != scores[order[k - 1]]) ++rank;
-      add_rules(static_cast<token_id>(order[k]), rank, pieces, types);
+    if (merges.empty()) {
+      add_scored(pieces, scores, types);
+    } else {
+      add_listed(merges, pieces);
     }
   }
 
@@ -175,6 +174,40 @@ class MergeModel {
       order.swap(other);
     }
     return order;
+  }
+
+  void add_listed(const std::vector<std::string>& merges, const byte_index& pieces) {
+    table_ = MergeTable<true>(merges.size());
+    const auto part = [&](const std::string& text) {
+      return text.size() == char_length(text) ? symbol(text) : pieces.find(text);
+    };
+    for (std::size_t k = 0; k < merges.size(); ++k) {
+      const std::size_t blank = merges[k].find(' ');
+      if (blank == 0 || blank + 1 >= merges[k].size()) refuse_merge(k, merges[k], "is no pair of pieces");
+      const std::string left = blanks_for_signs(std::string_view(merges[k]).substr(0, blank));
+      const std::string right = blanks_for_signs(std::string_view(merges[k]).substr(blank + 1));
+      const token_id a = part(left), b = part(right), product = pieces.find(left + right);
+      if (a == no_token || a == unknown_ || b == no_token || b == unknown_) {
+        refuse_merge(k, merges[k], "names a piece that the vocabulary lacks");
+      }
+      if (product == no_token) refuse_merge(k, merges[k], "makes a piece that the vocabulary lacks");
+      table_.add(a, b, product, static_cast<std::uint32_t>(k));
+    }
+  }
+  [[noreturn]] TINYGRAD_COLD static void refuse_merge(std::size_t k, const std::string& line, const char* why) {
+    throw value_error("[sentencepiece] merge " + std::to_string(k) + " '" + line + "' " + why);
+  }
+
+  void add_scored(const byte_index& pieces, const std::vector<float>& scores, const std::vector<piece_type>& types) {
+    const std::vector<std::uint32_t> order = by_score(scores, types);
+    std::size_t most = 0;
+    for (const std::uint32_t k : order) most += pieces[static_cast<token_id>(k)].size();
+    table_ = MergeTable<true>(most);
+    std::uint32_t rank = 0;
+    for (std::size_t k = 0; k < order.size(); ++k) {
+      if (k > 0 && scores[order[k]] != scores[order[k - 1]]) ++rank;
+      add_rules(static_cast<token_id>(order[k]), rank, pieces, types);
+    }
   }
 
   // A rule for every way to cut a piece in two symbols.
@@ -277,13 +310,15 @@ class SentencePieceTokenizer {
         pieces_(index_of(vocabulary)),
         normalizer_(std::move(vocabulary.normalizer)),
         special_(vocabulary.special),
-        unigram_(vocabulary.unigram) {
+        prefix_first_only_(vocabulary.prefix_first_only),
+        unigram_(vocabulary.unigram),
+        words_stand_alone_(!unigram_) {
     find_special_pieces(vocabulary);
     normalizer_.keep_bytes = has_bytes_;
     if (unigram_) {
       viterbi_ = spm_detail::UnigramModel(pieces_, vocabulary.scores, types_);
     } else {
-      merges_ = spm_detail::MergeModel(pieces_, vocabulary.scores, types_);
+      merges_ = spm_detail::MergeModel(pieces_, vocabulary.scores, types_, vocabulary.merges);
     }
     texts_ = decoded_texts(vocabulary);
   }
@@ -299,29 +334,36 @@ class SentencePieceTokenizer {
     std::vector<token_id> ids;
     ids.reserve(text.size() / 3 + 8);
     control_.split(
-        text, options.parse_special, [&](std::string_view part) { encode_part(normalizer_(part), ids); },
+        text, options.parse_special,
+        [&](std::string_view part) {
+          const bool prefix = normalizer_.add_dummy_prefix && (!prefix_first_only_ || part.data() == text.data());
+          encode_part(normalizer_(part, prefix), ids);
+        },
         [&](token_id id) { ids.push_back(id); });
     if (!has_bytes_) join_unknown(ids);
     if (options.add_special) add_special_ids(ids, special_);
     return ids;
   }
 
-  /// The bytes the tokens stand for, without the blank that encoding put before the text. Control tokens are hidden.
-  [[nodiscard]] std::string decode_bytes(std::span<const token_id> ids) const {
+  /// The bytes the tokens stand for, without the blank that encoding put before the text.
+  [[nodiscard]] std::string decode_bytes(std::span<const token_id> ids, bool hide_control = false) const {
     std::string bytes;
     bool first = strips_leading_space();
     for (const token_id id : ids) {
       std::string_view part = token_bytes(id);
-      if (is_control(id) || part.empty()) continue;
-      if (first && part.front() == ' ') part.remove_prefix(1);
-      first = false;
+      if (!is_control(id)) {
+        if (first && part.starts_with(' ')) part.remove_prefix(1);
+        first = false;
+      } else if (hide_control) {
+        continue;
+      }
       bytes += part;
     }
     return bytes;
   }
   /// The same as text: U+FFFD for what is no UTF-8.
-  [[nodiscard]] std::string decode(std::span<const token_id> ids) const {
-    return replace_invalid_utf8(decode_bytes(ids));
+  [[nodiscard]] std::string decode(std::span<const token_id> ids, bool hide_control = false) const {
+    return replace_invalid_utf8(decode_bytes(ids, hide_control));
   }
 
   /// index_error for an id that is none.
@@ -535,9 +577,10 @@ class SentencePieceTokenizer {
   AddedTokens control_, user_defined_;
   std::array<token_id, 256> byte_ids_{};
   special_ids special_;
+  bool prefix_first_only_;
   bool unigram_;
+  bool words_stand_alone_;  // not where scores are added up: sums round as they do over the whole text
   bool has_bytes_ = false;
-  bool words_stand_alone_ = true;
   spm_detail::MergeModel merges_;
   spm_detail::UnigramModel viterbi_;
   CacheKeeper cache_;
