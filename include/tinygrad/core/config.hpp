@@ -6,8 +6,8 @@
 // Exception types are the exception: they stay outside, so that a catch in one unit sees a throw from another.
 //
 // Switches a build may set (all optional):
-//   TINYGRAD_NO_SIMD           one lane a pack; the fallback for compilers without any vector support
-//   TINYGRAD_VECTOR_EXTENSION  use the compiler's vector extension instead of std::experimental::simd
+//   TINYGRAD_NO_SIMD   one lane a pack; the fallback for compilers without any vector support
+//   TINYGRAD_STD_SIMD  packs on std::experimental::simd instead of the compiler's vector extension (g++ only)
 #pragma once
 
 #include <version>
@@ -17,11 +17,13 @@
 #define TINYGRAD_VERSION_PATCH 0
 
 // Which pack back end: 0 one lane, 1 compiler vector extension, 2 std::experimental::simd.
-// Not std::experimental::simd under clang: libstdc++ 12's AVX-512 blend for clang picks by the mask as one boolean
-// (simd_x86.h, _S_blend_avx512, "FIXME: this does a boolean choice, not a blend"), so selecting lanes goes wrong.
+// The vector extension is the default because both give the same machine code, but <experimental/simd> costs more than
+// a second of every translation unit (g++ 12), and libstdc++ 12's has defects: under clang its AVX-512 blend takes the
+// mask for one boolean (simd_x86.h, _S_blend_avx512, says so), and with AVX but no AVX2 its integers are no plain bits.
 #if defined(TINYGRAD_NO_SIMD)
 #define TINYGRAD_PACK_BACKEND 0
-#elif defined(__GLIBCXX__) && __has_include(<experimental/simd>) && !defined(__clang__) && !defined(TINYGRAD_VECTOR_EXTENSION)
+#elif defined(TINYGRAD_STD_SIMD) && defined(__GLIBCXX__) && __has_include(<experimental/simd>) && \
+    !defined(__clang__) && (!defined(__AVX__) || defined(__AVX2__))
 #define TINYGRAD_PACK_BACKEND 2
 #elif defined(__GNUC__)
 #define TINYGRAD_PACK_BACKEND 1

@@ -9,7 +9,7 @@
 //     if (i < n) store(y + i, load<V>(x + i, n - i) * 2_c, n - i);   // partial: touches nothing beyond n
 //   }
 //
-// Three back ends (core/config.hpp chooses): std::experimental::simd, the compiler's vector extension, and a plain
+// Three back ends (core/config.hpp chooses): the compiler's vector extension, std::experimental::simd, and a plain
 // array, which also serves every size no register has. Arithmetic is IEEE, lane by lane, in all of them.
 #pragma once
 
