@@ -142,19 +142,20 @@ class dot_writer {
     std::vector<handle> inputs;
     std::size_t next;
   };
+  static std::string box_name(std::size_t number) { return std::string("n").append(std::to_string(number)); }
   static step begin(const handle& box) { return {box, graph::inputs(box), 0}; }
 
   /// All inputs have their numbers: time for this one's box and the arrows into it.
   void write_box(const step& done) {
     const std::uint64_t key = graph::key(done.box);
-    const std::string id = "n" + std::to_string(numbers_.size());
+    const std::string id = box_name(numbers_.size());
     numbers_.emplace(key, numbers_.size());
     const auto name = names_.find(key);
     const std::string title = name == names_.end() ? std::string() : name->second + '\n';
     text_ += "  " + id + " [label=" + dot_quoted(title + graph::label(done.box)) +
              (graph::is_leaf(done.box) ? ", style=\"rounded,filled\", fillcolor=\"#e8eef7\"];\n" : "];\n");
     for (const handle& input : done.inputs)
-      text_ += "  n" + std::to_string(numbers_.at(graph::key(input))) + " -> " + id + ";\n";
+      text_ += "  " + box_name(numbers_.at(graph::key(input))) + " -> " + id + ";\n";
   }
 
   std::unordered_map<std::uint64_t, std::string> names_;
