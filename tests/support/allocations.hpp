@@ -7,6 +7,10 @@
 #include <cstdlib>
 #include <new>
 
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // new is replaced here, by what free undoes
+#endif
+
 namespace test_support {
 
 inline std::atomic<std::size_t>& allocation_counter() {

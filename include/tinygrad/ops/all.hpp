@@ -7,6 +7,7 @@
 
 #include <tinygrad/ops/activation.hpp>
 #include <tinygrad/ops/arithmetic.hpp>
+#include <tinygrad/ops/attention.hpp>
 #include <tinygrad/ops/concat.hpp>
 #include <tinygrad/ops/cross_entropy.hpp>
 #include <tinygrad/ops/dropout.hpp>
@@ -46,7 +47,7 @@ using reduction_ops = op_list<sum_op, mean_op, max_op>;
 using row_ops =
     op_list<softmax_op, log_softmax_op, causal_softmax_op, cross_entropy_op, mse_loss_op, layer_norm_op, rms_norm_op>;
 
-using matmul_ops = op_list<matmul_op, matmul_t_op>;
+using matmul_ops = op_list<matmul_op, matmul_t_op, causal_attention_op, grouped_attention_op>;
 using shape_op_list = op_list<reshape_op, permute_op, narrow_op, concat_op, split_heads_op, merge_heads_op>;
 using lookup_ops = op_list<embedding_op, dropout_op>;
 
