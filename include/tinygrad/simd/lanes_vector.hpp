@@ -36,7 +36,7 @@ struct vector_backend {
 
   // The first n lanes only; nothing beyond them is read or written (masked lanes cannot fault).
   static TINYGRAD_ALWAYS_INLINE reg load(const T* p, int n) {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && __has_builtin(__builtin_ia32_loadups512_mask)
     if constexpr (bytes == 64 && sizeof(T) == 4) {
       return (reg)__builtin_ia32_loadups512_mask(reinterpret_cast<const float*>(p), vector_type<float, 64>{},
                                                  first_bits<std::uint16_t>(n));
@@ -45,7 +45,7 @@ struct vector_backend {
                                                  first_bits<std::uint8_t>(n));
     }
 #endif
-#if defined(__AVX__)
+#if defined(__AVX__) && __has_builtin(__builtin_ia32_maskloadps256)
     if constexpr (bytes == 32 && sizeof(T) == 4) {
       return (reg)__builtin_ia32_maskloadps256((const vector_type<float, 32>*)p, first(n));
     } else if constexpr (bytes == 32) {
@@ -57,7 +57,7 @@ struct vector_backend {
     return r;
   }
   static TINYGRAD_ALWAYS_INLINE void store(reg r, T* p, int n) {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && __has_builtin(__builtin_ia32_storeups512_mask)
     if constexpr (bytes == 64 && sizeof(T) == 4) {
       __builtin_ia32_storeups512_mask(reinterpret_cast<float*>(p), (vector_type<float, 64>)r,
                                       first_bits<std::uint16_t>(n));
@@ -68,7 +68,7 @@ struct vector_backend {
       return;
     }
 #endif
-#if defined(__AVX__)
+#if defined(__AVX__) && __has_builtin(__builtin_ia32_maskstoreps256)
     if constexpr (bytes == 32 && sizeof(T) == 4) {
       __builtin_ia32_maskstoreps256((vector_type<float, 32>*)p, first(n), (vector_type<float, 32>)r);
       return;
@@ -115,10 +115,10 @@ struct vector_backend {
       return __builtin_ia32_ptestmd512(m32, m32, static_cast<std::uint16_t>(-1)) != 0;
     }
 #endif
-#if defined(__AVX__)
+#if defined(__AVX__) && __has_builtin(__builtin_ia32_movmskps256)
     if constexpr (bytes == 32) return __builtin_ia32_movmskps256((vector_type<float, 32>)m) != 0;
 #endif
-#if defined(__SSE2__)
+#if defined(__SSE2__) && __has_builtin(__builtin_ia32_movmskps)
     if constexpr (bytes == 16) return __builtin_ia32_movmskps((vector_type<float, 16>)m) != 0;
 #endif
     struct words {
@@ -132,15 +132,15 @@ struct vector_backend {
   static TINYGRAD_ALWAYS_INLINE bool all(mask_reg m) { return !any(~m); }
   static TINYGRAD_ALWAYS_INLINE reg select(mask_reg m, reg a, reg b) { return m ? a : b; }
 
+  // Newer clangs have one builtin for all vectors, older ones and g++ the one of each instruction.
   static TINYGRAD_ALWAYS_INLINE reg sqrt(reg a) {
+#if __has_builtin(__builtin_elementwise_sqrt)
+    return __builtin_elementwise_sqrt(a);
+#else
 #if defined(__AVX512F__) && defined(__clang__)
-    constexpr int current_rounding = 4;
-    if constexpr (bytes == 64 && sizeof(T) == 4)
-      return __builtin_ia32_sqrtps512(a, current_rounding);
-    else if constexpr (bytes == 64)
-      return __builtin_ia32_sqrtpd512(a, current_rounding);
+    if constexpr (bytes == 64 && sizeof(T) == 4) return __builtin_ia32_sqrtps512(a, current_rounding);
+    if constexpr (bytes == 64 && sizeof(T) == 8) return __builtin_ia32_sqrtpd512(a, current_rounding);
 #elif defined(__AVX512F__)
-    constexpr int current_rounding = 4;
     if constexpr (bytes == 64 && sizeof(T) == 4) {
       return __builtin_ia32_sqrtps512_mask(a, reg{}, static_cast<std::uint16_t>(-1), current_rounding);
     } else if constexpr (bytes == 64) {
@@ -148,29 +148,25 @@ struct vector_backend {
     }
 #endif
 #if defined(__AVX__)
-    if constexpr (bytes == 32 && sizeof(T) == 4)
-      return __builtin_ia32_sqrtps256(a);
-    else if constexpr (bytes == 32)
-      return __builtin_ia32_sqrtpd256(a);
+    if constexpr (bytes == 32 && sizeof(T) == 4) return __builtin_ia32_sqrtps256(a);
+    if constexpr (bytes == 32 && sizeof(T) == 8) return __builtin_ia32_sqrtpd256(a);
 #endif
 #if defined(__SSE2__)
-    if constexpr (bytes == 16 && sizeof(T) == 4)
-      return __builtin_ia32_sqrtps(a);
-    else if constexpr (bytes == 16)
-      return __builtin_ia32_sqrtpd(a);
+    if constexpr (bytes == 16 && sizeof(T) == 4) return __builtin_ia32_sqrtps(a);
+    if constexpr (bytes == 16 && sizeof(T) == 8) return __builtin_ia32_sqrtpd(a);
 #endif
     reg r{};
     for (int i = 0; i < N; ++i) r[i] = scalar_sqrt(a[i]);
     return r;
+#endif
   }
 
   static TINYGRAD_ALWAYS_INLINE reg rounded(reg a) { return rounded_register(a); }
 
   // a * 2^n for integral n, rounded once. AVX-512 has an instruction for it; elsewhere pack.hpp computes it.
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && __has_builtin(__builtin_ia32_scalefps512_mask)
   static constexpr bool has_scale = bytes == 64;
   static TINYGRAD_ALWAYS_INLINE reg scale(reg a, reg n) {
-    constexpr int current_rounding = 4;
     if constexpr (sizeof(T) == 4) {
       return __builtin_ia32_scalefps512_mask(a, n, reg{}, static_cast<std::uint16_t>(-1), current_rounding);
     } else {
@@ -195,6 +191,8 @@ struct vector_backend {
   using vector_lanes = reg;
 
  private:
+  static constexpr int current_rounding = 4;  // _MM_FROUND_CUR_DIRECTION
+
   // The mask of the first n lanes, as a vector and as the bits of an AVX-512 mask register.
   static TINYGRAD_ALWAYS_INLINE mask_reg first(int n) {
     mask_reg lane{};
