@@ -1,5 +1,4 @@
-// Byte-level byte-pair encoding: GPT-2's tokenizer and those of its kind (Llama 3, Qwen 2, SmolLM, Falcon, StarCoder
-// ...).
+// Byte-level byte-pair encoding: the tokenizer of GPT-2 and its kind (Llama 3, Qwen 2, SmolLM, Falcon, StarCoder ...).
 //
 //   text -> tokens declared in the vocabulary (added_tokens.hpp) -> pieces (pretokenizer.hpp) -> merges (merge.hpp)
 //
@@ -7,8 +6,8 @@
 // stand for themselves, the other 68 for U+0100 and up, so a blank is "Ġ" (Radford et al. 2019, encoder.py).
 //
 // Any bytes can be encoded; what is no UTF-8 keeps its bytes (FF is the token of the byte FF), so that
-// decode_bytes(encode(x)) == x always. A tokenizer does not change after it is made: any number of threads may share
-// it.
+// decode_bytes(encode(x)) == x (unless the model composes its text). A tokenizer does not change after it is made: any
+// number of threads may share it.
 #pragma once
 
 #include <array>
@@ -23,6 +22,7 @@
 #include <tinygrad/text/added_tokens.hpp>
 #include <tinygrad/text/byte_index.hpp>
 #include <tinygrad/text/merge.hpp>
+#include <tinygrad/text/nfc.hpp>
 #include <tinygrad/text/piece_cache.hpp>
 #include <tinygrad/text/pretokenizer.hpp>
 #include <tinygrad/text/token.hpp>
@@ -38,6 +38,7 @@ struct bpe_vocabulary {
   std::vector<std::string> merges;  ///< "left right" in the byte alphabet, the first merges first
   std::vector<added_token> added;
   pre_tokenizer pre = pre_tokenizer::gpt2;
+  bool nfc = false;            ///< text is composed first (nfc.hpp); decoding gives the composed text back
   bool ignore_merges = false;  ///< a piece that is a token is that token, whatever the merges say
   special_ids special;
 };
@@ -97,6 +98,7 @@ class BpeTokenizer {
         control_(tokens_.size()),
         pre_(vocabulary.pre),
         ignore_merges_(vocabulary.ignore_merges),
+        nfc_(vocabulary.nfc),
         special_(vocabulary.special) {
     add_merges(vocabulary.merges);
     fill_byte_tables();
@@ -115,9 +117,13 @@ class BpeTokenizer {
   [[nodiscard]] std::vector<token_id> encode(std::string_view text, const encode_options& options = {}) const {
     std::vector<token_id> ids;
     ids.reserve(text.size() / 3 + 8);
-    if (!every_byte_) check_bytes(text);
     added_.split(
-        text, options.parse_special, [&](std::string_view part) { encode_ordinary(part, ids); },
+        text, options.parse_special,
+        [&](std::string_view part) {
+          if (!every_byte_) check_bytes(part, static_cast<std::size_t>(part.data() - text.data()));
+          if (nfc_) return encode_ordinary(to_nfc(part), ids);
+          encode_ordinary(part, ids);
+        },
         [&](token_id id) { ids.push_back(id); });
     if (options.add_special) add_special_ids(ids, special_);
     return ids;
@@ -259,11 +265,11 @@ class BpeTokenizer {
     throw value_error("[bpe] merge " + std::to_string(k) + " '" + line + "' " + why);
   }
 
-  void check_bytes(std::string_view text) const {
-    for (std::size_t k = 0; k < text.size(); ++k) {
-      if (bytes_.id(text[k]) != no_token) continue;
-      throw value_error("[bpe] no token for byte " + std::to_string(static_cast<unsigned char>(text[k])) +
-                        " at offset " + std::to_string(k) + "; this vocabulary does not have all 256 bytes");
+  void check_bytes(std::string_view part, std::size_t offset) const {
+    for (std::size_t k = 0; k < part.size(); ++k) {
+      if (bytes_.id(part[k]) != no_token) continue;
+      throw value_error("[bpe] no token for byte " + std::to_string(static_cast<unsigned char>(part[k])) +
+                        " at offset " + std::to_string(offset + k) + "; this vocabulary does not have all 256 bytes");
     }
   }
 
@@ -273,7 +279,7 @@ class BpeTokenizer {
   AddedTokens added_;
   std::vector<bool> control_;
   pre_tokenizer pre_;
-  bool ignore_merges_;
+  bool ignore_merges_, nfc_;
   bool every_byte_ = true;
   special_ids special_;
   CacheKeeper cache_;

@@ -1,8 +1,10 @@
-// Tokenizers from files: vocab.json with merges.txt.
+// Tokenizers from files: tokenizer.json, vocab.json with merges.txt, tokenizer.model, or a folder that has one of
+// these.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tinygrad/core/config.hpp>
@@ -10,38 +12,20 @@
 #include <tinygrad/io/json.hpp>
 #include <tinygrad/io/mapped_file.hpp>
 #include <tinygrad/text/bpe.hpp>
+#include <tinygrad/text/sentencepiece_files.hpp>
 #include <tinygrad/text/token.hpp>
+#include <tinygrad/text/tokenizer.hpp>
+#include <tinygrad/text/tokenizer_json.hpp>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
 namespace load_detail {
 
-/// Puts `text` at place `id`. Ids may leave holes, but not so many that a small file makes a large vector.
-inline void place_token(std::vector<std::string>& tokens, const std::string& text, const json_ref& id,
-                        std::size_t entries) {
-  const std::uint64_t place = id.uint64();
-  if (place >= entries * 4 + 65536) {
-    id.fail("token '" + text + "' has id " + std::to_string(place) + ", far above the " + std::to_string(entries) +
-            " entries");
-  }
-  if (place >= tokens.size()) tokens.resize(static_cast<std::size_t>(place) + 1);
-  std::string& slot = tokens[static_cast<std::size_t>(place)];
-  if (!slot.empty()) id.fail("tokens '" + slot + "' and '" + text + "' both have id " + std::to_string(place));
-  slot = text;
-}
-
-inline std::vector<std::string> tokens_of(const json_ref& vocab, const std::string& path) {
-  const json_object& entries = vocab.object();
-  std::vector<std::string> tokens;
-  tokens.reserve(entries.size());
-  for (const json_member& entry : entries) place_token(tokens, entry.key, {entry.value, path}, entries.size());
-  return tokens;
-}
-
 /// The lines of merges.txt; the first may state a version.
-inline std::vector<std::string> merges_of(std::string_view text) {
+inline std::vector<std::string> merge_lines(std::string_view text) {
   std::vector<std::string> merges;
   for (bool first = true; !text.empty(); first = false) {
     const std::size_t end = text.find('\n');
@@ -54,12 +38,64 @@ inline std::vector<std::string> merges_of(std::string_view text) {
   return merges;
 }
 
+inline bpe_vocabulary gpt2_vocabulary(const json_document& vocab, const std::string& merges_path,
+                                      std::string_view end_of_text) {
+  bpe_vocabulary v;
+  v.tokens = json_tokenizer::tokens_of(vocab.root(), vocab.path);
+  v.merges = merge_lines(mapped_file(merges_path).text());
+  for (std::size_t k = 0; k < v.tokens.size(); ++k) {
+    if (v.tokens[k] != end_of_text) continue;
+    const auto id = static_cast<token_id>(k);
+    v.added.push_back({.id = id, .text = std::string(end_of_text), .control = true});
+    v.special = {.bos = id, .eos = id, .unk = id};
+  }
+  return v;
+}
+
 /// Makes the tokenizer; what does not fit together in it is a fault of that file.
-inline BpeTokenizer make_bpe(bpe_vocabulary vocabulary, const std::string& path) {
+inline Tokenizer make_tokenizer(any_vocabulary vocabulary, const std::string& path) {
   try {
-    return BpeTokenizer(std::move(vocabulary));
+    if (auto* const bpe = std::get_if<bpe_vocabulary>(&vocabulary)) return BpeTokenizer(std::move(*bpe));
+    return SentencePieceTokenizer(std::move(std::get<sentencepiece_vocabulary>(vocabulary)));
   } catch (const value_error& e) {
     throw format_error(path, 0, e.what());
+  }
+}
+
+/// The id of a token as it is written in configuration files, or no_token.
+inline token_id id_of(const any_vocabulary& vocabulary, const std::string& text) {
+  const auto* const bpe = std::get_if<bpe_vocabulary>(&vocabulary);
+  const std::vector<std::string>& tokens = bpe ? bpe->tokens : std::get<sentencepiece_vocabulary>(vocabulary).pieces;
+  for (std::size_t k = 0; k < tokens.size(); ++k) {
+    if (tokens[k] == text) return static_cast<token_id>(k);
+  }
+  return no_token;
+}
+
+/// tokenizer_config.json: which tokens are BOS, EOS, UNK and PAD ("<s>" or {"content": "<s>"}), and which are added.
+inline void read_config(const json_document& config, any_vocabulary& vocabulary) {
+  special_ids& special = std::visit([](auto& v) -> special_ids& { return v.special; }, vocabulary);
+  const json_ref root = config.root();
+  const auto read = [&](std::string_view name, token_id& id) {
+    const auto member = json_tokenizer::part(root, name);
+    if (!member) return;
+    const json_ref text = member->kind() == json_kind::object ? (*member)["content"] : *member;
+    if (const token_id found = id_of(vocabulary, text.string()); found != no_token) id = found;
+  };
+  read("bos_token", special.bos);
+  read("eos_token", special.eos);
+  read("unk_token", special.unk);
+  read("pad_token", special.pad);
+  special.add_bos = json_tokenizer::flag(root, "add_bos_token", special.add_bos);
+  special.add_eos = json_tokenizer::flag(root, "add_eos_token", special.add_eos);
+}
+
+/// The file when there is one; io_error counts as none.
+inline std::optional<json_document> optional_json(const std::string& path) {
+  try {
+    return read_json_file(path);
+  } catch (const io_error&) {
+    return std::nullopt;
   }
 }
 
@@ -69,17 +105,43 @@ inline BpeTokenizer make_bpe(bpe_vocabulary vocabulary, const std::string& path)
 /// has it, is the control token that begins and ends texts; it is never added by itself.
 [[nodiscard]] inline BpeTokenizer read_gpt2_tokenizer(const std::string& vocab_path, const std::string& merges_path,
                                                       std::string_view end_of_text = "<|endoftext|>") {
-  bpe_vocabulary vocabulary;
-  const json_document vocab = read_json_file(vocab_path);
-  vocabulary.tokens = load_detail::tokens_of(vocab.root(), vocab.path);
-  vocabulary.merges = load_detail::merges_of(mapped_file(merges_path).text());
-  for (std::size_t k = 0; k < vocabulary.tokens.size(); ++k) {
-    if (vocabulary.tokens[k] != end_of_text) continue;
-    const auto id = static_cast<token_id>(k);
-    vocabulary.added.push_back({.id = id, .text = std::string(end_of_text), .control = true});
-    vocabulary.special = {.bos = id, .eos = id, .unk = id};
+  try {
+    return BpeTokenizer(load_detail::gpt2_vocabulary(read_json_file(vocab_path), merges_path, end_of_text));
+  } catch (const value_error& e) {
+    throw format_error(merges_path, 0, e.what());
   }
-  return load_detail::make_bpe(std::move(vocabulary), merges_path);
+}
+
+/// tokenizer.json.
+[[nodiscard]] inline Tokenizer read_tokenizer_json(const std::string& path) {
+  return load_detail::make_tokenizer(vocabulary_of(read_json_file(path)), path);
+}
+
+/// The tokenizer in a model's folder: tokenizer.json, else vocab.json and merges.txt, else tokenizer.model; with
+/// tokenizer_config.json where it is there. io_error when none of them is.
+[[nodiscard]] inline Tokenizer load_tokenizer(const std::string& folder) {
+  const std::string json_path = folder + "/tokenizer.json", vocab_path = folder + "/vocab.json";
+  const std::string model_path = folder + "/tokenizer.model", merges_path = folder + "/merges.txt";
+  const auto document = load_detail::optional_json(json_path);
+  any_vocabulary vocabulary;
+  std::string source = json_path;
+  if (document) {
+    vocabulary = vocabulary_of(*document);
+  } else if (const auto vocab = load_detail::optional_json(vocab_path)) {
+    source = vocab_path;
+    vocabulary = load_detail::gpt2_vocabulary(*vocab, merges_path, "<|endoftext|>");
+  } else {
+    try {
+      source = model_path;
+      vocabulary = parse_sentencepiece_model(mapped_file(model_path).text(), model_path);
+    } catch (const io_error&) {
+      throw io_error("[load_tokenizer] " + folder + " has no tokenizer.json, vocab.json or tokenizer.model");
+    }
+  }
+  if (const auto config = load_detail::optional_json(folder + "/tokenizer_config.json")) {
+    load_detail::read_config(*config, vocabulary);
+  }
+  return load_detail::make_tokenizer(std::move(vocabulary), source);
 }
 
 }  // namespace tinygrad::inline TINYGRAD_ABI
