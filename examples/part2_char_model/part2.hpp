@@ -12,7 +12,7 @@ struct settings {
   std::string checkpoints = "part2";  // names of the files of the trained models start with this
   std::string curve = "part2_loss";   // so do the SVGs of their losses; empty: none
   bool resume = false;
-  std::uint64_t bigram_steps = 1500, mlp_steps = 3000;
+  std::uint64_t bigram_steps = 500, mlp_steps = 3000;
   std::size_t batch = 32, length = 32;
   double rate = 2e-3;
   std::uint64_t seed = 1;
