@@ -179,6 +179,11 @@ TEST_CASE_TEMPLATE("plain numbers and constants mix with packs on either side", 
                        [](auto a, auto, auto) { return a > 0 ? a : T(0.5); }) == 0);
   CHECK(differences<V>([](V a, V, V) { return select(1_c >= a, T(2), a); },
                        [](auto a, auto, auto) { return 1 >= a ? T(2) : a; }) == 0);
+  CHECK(differences<V>([](V a, V, V) { return maximum(-0.0_c, fma(2_c, a, 0_c)) + minimum(1_c, a); },
+                       [](auto a, auto, auto) {
+                         const auto twice = 2 * a;
+                         return (T(-0.0) < twice ? twice : T(-0.0)) + (a < 1 ? a : 1);
+                       }) == 0);
   CHECK(differences<V>([](V a, V, V) { return maximum(a, 0_c); }, [](auto a, auto, auto) { return a < 0 ? 0 : a; }) ==
         0);
 }
@@ -379,10 +384,12 @@ TEST_CASE("plain numbers answer to the same names, as one lane") {
   CHECK((x[0] == 4.5F && x[1] == -4.5F));
   CHECK(select(true, 1.0F, 2.0F) == 1);
   CHECK(select(false, 1_c, 2.0) == 2);
-  CHECK((minimum(1.0, 2.0) == 1 && maximum(1.0, 2_c) == 2 && std::isnan(maximum(nan, 0_c)) && minimum(0.0F, nan) == 0));
+  CHECK((minimum(1.0, 2.0) == 1 && maximum(1.0, 2_c) == 2 && maximum(3_c, 1.0F) == 3 && minimum(3_c, 1.0) == 1 &&
+         std::isnan(maximum(nan, 0_c)) && minimum(0.0F, nan) == 0));
   CHECK((tinygrad::abs(-3.0) == 3 && tinygrad::copysign(3.0, -1.0) == -3 && tinygrad::floor(-0.5) == -1));
   CHECK((tinygrad::round(2.5) == 2 && tinygrad::round(3.5F) == 4));
-  CHECK((tinygrad::sqrt(9.0F) == 3 && tinygrad::fma(2.0, 3.0, 4.0) == 10 && fma(2.0F, 3_c, 4_c) == 10));
+  CHECK((tinygrad::sqrt(9.0F) == 3 && tinygrad::fma(2.0, 3.0, 4.0) == 10 && fma(2.0F, 3_c, 4_c) == 10 &&
+         fma(2_c, 3.0, 4_c) == 10));
   CHECK((reduce_add(3.0F) == 3 && reduce_max(3.0) == 3 && reduce_min(3.0) == 3));
   CHECK((any_of(true) && !all_of(false) && is_nan(nan) && !is_finite(nan) && is_finite(1.0)));
   CHECK((scale_by_power(3.0F, -1.0F) == 1.5F && from_bits<float>(to_bits(1.0F) + 1) > 1));

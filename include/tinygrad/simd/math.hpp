@@ -380,20 +380,20 @@ TINYGRAD_ALWAYS_INLINE V pow_of_magnitude(const V& x, const V& y) {
 
 }  // namespace detail
 
-// e^x. Largest error found: float 0.9 ulp, double 0.9 ulp.
+// e^x. Largest errors found: float 0.95 ulp, double 0.99 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V exp(const V& x) {
   return detail::exp_in_range(detail::clamp_to_exp_range(x));
 }
 
-// The natural logarithm; -infinity at 0, NaN below.
+// The natural logarithm; -infinity at 0, NaN below. 0.8 ulp, 0.8 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V log(const V& x) {
   const V y = detail::log_at_ends(x, detail::log_of_positive(x));
   return select(x < V(0), detail::not_a_number<V>, y);
 }
 
-// tanh |x| = t / (t + 2) with t = e^(2 |x|) - 1, which loses nothing for small x.
+// tanh |x| = t / (t + 2) with t = e^(2 |x|) - 1, which loses nothing for small x. 2.4 ulp, 2.5 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V tanh(const V& x) {
   using T = scalar_of<V>;
@@ -404,7 +404,7 @@ TINYGRAD_ALWAYS_INLINE V tanh(const V& x) {
   return copysign(t / (t + T(2)), x);
 }
 
-// The logistic function 1 / (1 + e^-x), also where the result is denormal.
+// The logistic function 1 / (1 + e^-x), also where the result is denormal. 2.1 ulp, 2.4 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V sigmoid(const V& x) {
   using T = scalar_of<V>;
@@ -412,7 +412,7 @@ TINYGRAD_ALWAYS_INLINE V sigmoid(const V& x) {
   return select(x < V(0), e, V(1)) / (e + T(1));
 }
 
-// The error function.
+// The error function. 0.9 ulp, 1.2 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V erf(const V& x) {
   const V t = detail::magnitude(x);
@@ -422,6 +422,7 @@ TINYGRAD_ALWAYS_INLINE V erf(const V& x) {
   return copysign(select(t < V(detail::erf_split<V>), detail::erf_near_zero(t), far_from_zero), x);
 }
 
+// Sine and cosine, for every finite angle; NaN at infinity. 1.5 ulp, 0.8 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V sin(const V& x) {
   return detail::sin_or_cos<false>(x);
@@ -432,7 +433,7 @@ TINYGRAD_ALWAYS_INLINE V cos(const V& x) {
 }
 
 // x^y with the special cases of IEEE 754 (and C's pow): x^0 = 1^y = 1 even for NaN, a negative x to a fractional y is
-// NaN, and its sign comes back for odd y.
+// NaN, and its sign comes back for odd y. 0.51 ulp (float, computed in double), 1.2 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V pow(const V& x, const detail::also<V>& y) {
   using T = scalar_of<V>;
@@ -449,6 +450,10 @@ TINYGRAD_ALWAYS_INLINE V pow(const V& x, const detail::also<V>& y) {
 template <any_pack V>
 TINYGRAD_ALWAYS_INLINE V pow(const scalar_of<V>& x, const V& y) {
   return pow(V(x), y);
+}
+template <plain_scalar V>
+TINYGRAD_ALWAYS_INLINE V pow(constant x, V y) {
+  return pow(scalar_for<V>(x), y);
 }
 
 }  // namespace tinygrad::inline TINYGRAD_ABI

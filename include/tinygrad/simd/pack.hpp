@@ -297,14 +297,22 @@ TINYGRAD_ALWAYS_INLINE V select(bool m, constant a, V b) {
 
 // ---- Arithmetic -----------------------------------------------------------------------------------------------
 
-// a * b + c: one rounding where the build has FMA, two elsewhere; never a call.
+// a * b + c: one rounding where the build has FMA (g++: from -O2 on), two elsewhere; never a call.
 template <any_pack V>
 TINYGRAD_ALWAYS_INLINE V fma(const V& a, const detail::also<V>& b, const detail::also<V>& c) {
   return V(detail::backend_of<scalar_of<V>, lanes<V>>::fma(a.native(), b.native(), c.native()));
 }
+template <any_pack V>
+TINYGRAD_ALWAYS_INLINE V fma(const scalar_of<V>& a, const V& b, const detail::also<V>& c) {
+  return fma(V(a), b, c);
+}
 template <plain_scalar V>
 TINYGRAD_ALWAYS_INLINE V fma(V a, detail::also<V> b, detail::also<V> c) {
   return detail::scalar_fma(a, b, c);
+}
+template <plain_scalar V>
+TINYGRAD_ALWAYS_INLINE V fma(constant a, V b, detail::also<V> c) {
+  return detail::scalar_fma(scalar_for<V>(a), b, c);
 }
 
 template <any_pack V>
@@ -318,7 +326,7 @@ TINYGRAD_ALWAYS_INLINE V sqrt(V x) {
 
 namespace detail {
 template <class V>
-concept pack_or_scalar = any_pack<V> || plain_scalar<V>;
+concept pack_or_scalar = plain_scalar<V> ||(any_pack<V>&& plain_scalar<scalar_of<V>>);
 
 template <class V>
 inline constexpr bool is_single = sizeof(scalar_of<V>) == 4;
@@ -364,6 +372,10 @@ template <any_pack V>
 TINYGRAD_ALWAYS_INLINE V minimum(const scalar_of<V>& a, const V& b) {
   return minimum(V(a), b);
 }
+template <plain_scalar V>
+TINYGRAD_ALWAYS_INLINE V minimum(constant a, V b) {
+  return minimum(scalar_for<V>(a), b);
+}
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V maximum(const V& a, const detail::also<V>& b) {
   return select(a < b, b, a);
@@ -371,6 +383,10 @@ TINYGRAD_ALWAYS_INLINE V maximum(const V& a, const detail::also<V>& b) {
 template <any_pack V>
 TINYGRAD_ALWAYS_INLINE V maximum(const scalar_of<V>& a, const V& b) {
   return maximum(V(a), b);
+}
+template <plain_scalar V>
+TINYGRAD_ALWAYS_INLINE V maximum(constant a, V b) {
+  return maximum(scalar_for<V>(a), b);
 }
 
 // Their names are in parentheses because C programs define `abs` and `round` as macros.
