@@ -5,10 +5,13 @@
 #include <tinygrad/core/error.hpp>            // every error type
 #include <tinygrad/core/half.hpp>             // f16 and bf16
 #include <tinygrad/core/random.hpp>           // the portable generator
+#include <tinygrad/core/random_compat.hpp>    // the generators of .NET and Python
 #include <tinygrad/core/shape.hpp>            // sizes of axes, broadcasting
+#include <tinygrad/dual/derivative.hpp>       // derivatives of plain functions
 #include <tinygrad/dual/dual.hpp>             // forward mode: where every elementwise derivative comes from
 #include <tinygrad/fwd.hpp>                   // the default policy
 #include <tinygrad/generate/generate.hpp>     // sampling with a key/value cache
+#include <tinygrad/io/gguf_writer.hpp>        // GGUF, read and written
 #include <tinygrad/io/npy.hpp>                // arrays for NumPy
 #include <tinygrad/io/safetensors_model.hpp>  // weights in safetensors
 #include <tinygrad/kernel/checked.hpp>        // the policy that checks every result
@@ -33,10 +36,10 @@
 #include <tinygrad/tensor/tensor.hpp>         // the tensor and its graph
 #include <tinygrad/testing/gradcheck.hpp>     // is a gradient right?
 #include <tinygrad/testing/policy_check.hpp>  // is a policy as accurate as the textbook?
-#include <tinygrad/text/bpe.hpp>              // byte-level BPE: GPT-2 and kin
 #include <tinygrad/text/char_tokenizer.hpp>   // characters as tokens
 #include <tinygrad/text/detokenizer.hpp>      // tokens as text, while they stream
-#include <tinygrad/text/sentencepiece.hpp>    // SentencePiece: Llama 2 and kin
+#include <tinygrad/text/gguf_tokenizer.hpp>   // and out of a GGUF
+#include <tinygrad/text/load_tokenizer.hpp>   // byte-level BPE and SentencePiece, from any file
 #include <tinygrad/train/trainer.hpp>         // one update after another
 #include <tinygrad/viz/dot.hpp>               // graphs as pictures
 #include <tinygrad/viz/progress.hpp>          // runs as text
