@@ -233,24 +233,22 @@ void compare(benchmark::State& state, Graph graph) {
   if (!adolc.empty()) state.counters["ADOL-C"] = median(adolc) * nanoseconds;
 }
 
-void sizes(benchmark::internal::Benchmark* bench) {
-  bench->UseManualTime()->Unit(benchmark::kMillisecond);
-  bench->Arg(1000)->Arg(100000)->Arg(10000000);
+void add(const char* name, auto graph) {
+  for (const auto& [nodes, turns] : {std::pair{1000, 2000}, std::pair{100000, 50}, std::pair{10000000, 3}})
+    benchmark::RegisterBenchmark(name, [graph](benchmark::State& state) { compare(state, graph); })
+        ->Arg(nodes)
+        ->Iterations(turns)
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond);
 }
-
-void chains(benchmark::State& state) {
-  compare(state, [](const auto& x, const auto& c, long n) { return chain(x, c, n); });
-}
-void trees(benchmark::State& state) {
-  compare(state, [](const auto& x, const auto& c, long n) { return tree(x, c, n); });
-}
-void networks(benchmark::State& state) {
-  compare(state, [](const auto& x, const auto& c, long n) { return network(x, c, n); });
-}
-BENCHMARK(chains)->Apply(sizes);
-BENCHMARK(trees)->Apply(sizes);
-BENCHMARK(networks)->Apply(sizes);
 
 }  // namespace
 
-BENCHMARK_MAIN();
+int main(int count, char** arguments) {
+  add("chain", [](const auto& x, const auto& c, long n) { return chain(x, c, n); });
+  add("tree", [](const auto& x, const auto& c, long n) { return tree(x, c, n); });
+  add("network", [](const auto& x, const auto& c, long n) { return network(x, c, n); });
+  benchmark::Initialize(&count, arguments);
+  if (benchmark::ReportUnrecognizedArguments(count, arguments)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
+}
