@@ -44,9 +44,7 @@ struct fold_max {
   }
   template <class V>
   [[nodiscard]] static scalar_of<V> reduce(const V& v) noexcept {
-    scalar_of<V> result = neutral<scalar_of<V>>();
-    for (int lane = 0; lane < lanes<V>; ++lane) result = combine(result, lane_of(v, lane));
-    return result;
+    return any_of(v != v) ? std::numeric_limits<scalar_of<V>>::quiet_NaN() : reduce_max(v);
   }
 };
 
@@ -71,14 +69,31 @@ template <class V, class Op, class T>
   return result;
 }
 
-/// Folds columns [first, last) of in[length, inner] downwards.
+/// Folds columns [first, last) of in[length, inner] downwards, four packs of columns side by side: a row then gives
+/// whole cache lines in a row, which memory delivers faster than single ones.
 template <class V, class Op, class T>
 void fold_columns(Op, const T* in, T* out, std::size_t length, std::size_t inner, std::size_t first,
                   std::size_t last) noexcept {
-  for_lanes<V>(first, last, [&](std::size_t j, auto count) {
+  constexpr auto step = static_cast<std::size_t>(lanes<V>);
+  std::size_t j = first;
+  for (; j + 4 * step <= last; j += 4 * step) {
+    V a(Op::template neutral<T>()), b = a, c = a, d = a;
+    for (std::size_t r = 0; r < length; ++r) {
+      const T* const x = in + r * inner + j;
+      a = Op::combine(a, load<V>(x));
+      b = Op::combine(b, load<V>(x + step));
+      c = Op::combine(c, load<V>(x + 2 * step));
+      d = Op::combine(d, load<V>(x + 3 * step));
+    }
+    store(out + j, a);
+    store(out + j + step, b);
+    store(out + j + 2 * step, c);
+    store(out + j + 3 * step, d);
+  }
+  for_lanes<V>(j, last, [&](std::size_t i, auto count) {
     V total(Op::template neutral<T>());
-    for (std::size_t r = 0; r < length; ++r) total = Op::combine(total, load_lanes<V>(in + r * inner + j, count));
-    store_lanes(out + j, total, count);
+    for (std::size_t r = 0; r < length; ++r) total = Op::combine(total, load_lanes<V>(in + r * inner + i, count));
+    store_lanes(out + i, total, count);
   });
 }
 

@@ -46,41 +46,41 @@ void normalize(const T* x, const T* w, const T* b, T* y, std::size_t n, const mo
   });
 }
 
-/// dx (+)= the gradient by x of one row.
+/// Where the gradients of one row go; null where one is not wanted.
+template <class T>
+struct norm_gradients {
+  T* dx;            // of this row, written or added to
+  bool accumulate;  // dx: added to
+  T *dw, *db;       // of all rows, always added to
+};
+
+/// dx (+)= the gradient by x of one row, dw += dy xhat, db += dy.
 template <class V, bool Centered, class T>
-void normalize_backward(const T* x, const T* w, const T* dy, T* dx, std::size_t n, const moments<T>& m,
-                        bool accumulate) noexcept {
+void normalize_backward(const T* x, const T* w, const T* dy, std::size_t n, const moments<T>& m,
+                        const norm_gradients<T>& to) noexcept {
   const auto xhat_at = [&](std::size_t j, auto count)
-                           TINYGRAD_INLINE_LAMBDA { return (load_lanes<V>(x + j, count) - V(m.mean)) * V(m.rstd); };
-  const auto g_at = [&](std::size_t j, auto count) TINYGRAD_INLINE_LAMBDA {
-    const V g = load_lanes<V>(dy + j, count);
-    return w == nullptr ? g : V(g * load_lanes<V>(w + j, count));
-  };
+                           TINYGRAD_INLINE_LAMBDA { return V((load_lanes<V>(x + j, count) - V(m.mean)) * V(m.rstd)); };
+  const auto weighted = [&](const V& g, std::size_t j, auto count)
+                            TINYGRAD_INLINE_LAMBDA { return w == nullptr ? g : V(g * load_lanes<V>(w + j, count)); };
   V g_lanes(T(0)), g_xhat_lanes(T(0));
-  for_lanes<V>(0, n, [&](std::size_t j, auto count) TINYGRAD_INLINE_LAMBDA {
-    const V g = g_at(j, count);  // 0 in lanes beyond the row, since dy is
-    g_lanes += g;
-    g_xhat_lanes += g * xhat_at(j, count);
-  });
+  if (to.dx != nullptr)
+    for_lanes<V>(0, n, [&](std::size_t j, auto count) TINYGRAD_INLINE_LAMBDA {
+      const V g = weighted(load_lanes<V>(dy + j, count), j, count);  // 0 in lanes beyond the row, since dy is
+      g_lanes += g;
+      g_xhat_lanes += g * xhat_at(j, count);
+    });
   const auto length = static_cast<T>(n);
   const V mean_g(Centered ? reduce_add(g_lanes) / length : T(0));
   const V mean_g_xhat(reduce_add(g_xhat_lanes) / length);
   for_lanes<V>(0, n, [&](std::size_t j, auto count) TINYGRAD_INLINE_LAMBDA {
-    const V share = (g_at(j, count) - mean_g - xhat_at(j, count) * mean_g_xhat) * V(m.rstd);
-    detail::deposit(dx + j, share, accumulate, count);
-  });
-}
-
-/// dw += dy xhat and db += dy of one row; either may be null when it is not wanted.
-template <class V, class T>
-void add_parameter_gradients(const T* x, const T* dy, T* dw, T* db, std::size_t n, const moments<T>& m) noexcept {
-  for_lanes<V>(0, n, [&](std::size_t j, auto count) TINYGRAD_INLINE_LAMBDA {
     const V g = load_lanes<V>(dy + j, count);
-    if (dw != nullptr) {
-      const V xhat = (load_lanes<V>(x + j, count) - V(m.mean)) * V(m.rstd);
-      detail::deposit(dw + j, V(g * xhat), true, count);
+    const V xhat = xhat_at(j, count);
+    if (to.dx != nullptr) {
+      const V share = (weighted(g, j, count) - mean_g - xhat * mean_g_xhat) * V(m.rstd);
+      detail::deposit(to.dx + j, share, to.accumulate, count);
     }
-    if (db != nullptr) detail::deposit(db + j, g, true, count);
+    if (to.dw != nullptr) detail::deposit(to.dw + j, V(g * xhat), true, count);
+    if (to.db != nullptr) detail::deposit(to.db + j, g, true, count);
   });
 }
 

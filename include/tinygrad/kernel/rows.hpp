@@ -43,6 +43,22 @@ template <class V>
   return select(total == zero, zero, V(log(total)));
 }
 
+/// The larger of two where a NaN need not stay: every exponential of its row sees it again. Half the work of fold_max.
+struct fold_largest {
+  template <class T>
+  [[nodiscard]] static constexpr T neutral() noexcept {
+    return -std::numeric_limits<T>::infinity();
+  }
+  template <class V>
+  [[nodiscard]] static V combine(const V& a, const V& b) noexcept {
+    return maximum(a, b);
+  }
+  template <class V>
+  [[nodiscard]] static scalar_of<V> reduce(const V& v) noexcept {
+    return reduce_max(v);
+  }
+};
+
 /// p[0, count) = v, or += v.
 template <class V, class T, class Count>
 TINYGRAD_ALWAYS_INLINE void deposit(T* p, const V& v, bool accumulate, Count count) {
@@ -78,10 +94,10 @@ template <class V, class T>
 [[nodiscard]] T sum(const T* x, std::size_t n) noexcept {
   return detail::fold_row<V>(fold_add{}, x, n);
 }
-/// The largest value; -inf of nothing, NaN where there is one.
+/// The largest value that is not NaN; -inf of nothing.
 template <class V, class T>
 [[nodiscard]] T largest(const T* x, std::size_t n) noexcept {
-  return detail::fold_row<V>(fold_max{}, x, n);
+  return detail::fold_row<V>(detail::fold_largest{}, x, n);
 }
 template <class V, class T>
 [[nodiscard]] T dot(const T* a, const T* b, std::size_t n) noexcept {
@@ -171,11 +187,11 @@ struct columns {
   }
 };
 
-/// The largest value of each column.
+/// The largest value of each column that is not NaN.
 template <class V, class T, class At, class Count>
 [[nodiscard]] TINYGRAD_ALWAYS_INLINE V largest(const T* x, std::size_t n, At at, Count count) {
   V top = detail::minus_infinity<V>();
-  for (std::size_t r = 0; r < n; ++r) top = fold_max::combine(top, load_lanes<V>(x + at(r), count));
+  for (std::size_t r = 0; r < n; ++r) top = maximum(top, load_lanes<V>(x + at(r), count));
   return top;
 }
 
@@ -221,12 +237,15 @@ void log_softmax(const T* x, T* y, const columns& where) noexcept {
 template <class V, class T>
 void log_softmax_backward(const T* y, const T* dy, T* dx, const columns& where, bool accumulate) noexcept {
   where.each<V>([&](auto at, auto count) TINYGRAD_INLINE_LAMBDA {
-    const V top = largest<V>(y, where.n, at, count);  // -inf where the column is masked altogether
+    mask_of<V> masked = true;
     V arrived(T(0));
-    for (std::size_t r = 0; r < where.n; ++r) arrived += load_lanes<V>(dy + at(r), count);
+    for (std::size_t r = 0; r < where.n; ++r) {
+      masked = masked && load_lanes<V>(y + at(r), count) == detail::minus_infinity<V>();
+      arrived += load_lanes<V>(dy + at(r), count);
+    }
     for (std::size_t r = 0; r < where.n; ++r) {
       const V share = load_lanes<V>(dy + at(r), count) - exp(load_lanes<V>(y + at(r), count)) * arrived;
-      detail::deposit(dx + at(r), select(top == detail::minus_infinity<V>(), V(T(0)), share), accumulate, count);
+      detail::deposit(dx + at(r), select(masked, V(T(0)), share), accumulate, count);
     }
   });
 }

@@ -100,11 +100,9 @@ class norm_base {
         if (sums) std::fill_n(partial.data() + block * 2 * n, 2 * n, T(0));
         for (std::size_t r = block * rows_per_block; r < rows && r < (block + 1) * rows_per_block; ++r) {
           const rows::moments<T> m{static_cast<T>(moments_[r].mean), static_cast<T>(moments_[r].rstd)};
-          const T* const x_row = x.data + r * n;
-          const T* const dy_row = y.grad + r * n;
-          if (dx.data != nullptr)
-            rows::normalize_backward<V, Op::centered>(x_row, w, dy_row, dx.data + r * n, n, m, dx.accumulate);
-          if (sums) rows::add_parameter_gradients<V>(x_row, dy_row, dw, db, n, m);
+          T* const dx_row = dx.data == nullptr ? nullptr : dx.data + r * n;
+          rows::normalize_backward<V, Op::centered>(x.data + r * n, w, y.grad + r * n, n, m,
+                                                    {dx_row, dx.accumulate, dw, db});
         }
       }
     });
