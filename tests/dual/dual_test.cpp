@@ -235,3 +235,25 @@ TEST_CASE("dual: comparisons look at values only") {
   CHECK(a > 0.5_c);
   CHECK(select(a < b, a, b).d[0] == 100.0);
 }
+
+TEST_CASE("dual: fma takes plain operands in any place") {
+  const d1 x = at(3);
+  CHECK(fma(x, x, x).d[0] == 7.0);
+  CHECK(fma(2_c, x, 1_c).d[0] == 2.0);
+  CHECK(fma(x, 2.0, x).value == 9.0);
+  CHECK(fma(x, x, 1).d[0] == 6.0);
+  CHECK(fma(2, 3.0, x).value == 9.0);
+}
+
+TEST_CASE("dual: steps are flat, copysign follows the magnitude") {
+  CHECK(floor(at(2.7)).value == 2.0);
+  CHECK(floor(at(2.7)).d[0] == 0.0);
+  CHECK(round(at(2.5)).value == 2.0);
+  CHECK(round(at(2.5)).d[0] == 0.0);
+  CHECK(copysign(at(-3), d1(2.0)).value == 3.0);
+  CHECK(copysign(at(-3), d1(2.0)).d[0] == -1.0);
+  CHECK(copysign(d1(3.0), at(-2)).d[0] == 0.0);
+  CHECK(is_nan(at(std::nan(""))));
+  CHECK(is_finite(at(1)));
+  CHECK_FALSE(is_finite(at(infinity)));
+}

@@ -29,13 +29,12 @@
 #pragma once
 
 #include <cstddef>
-#include <type_traits>
-#include <utility>
-
 #include <tinygrad/core/config.hpp>
 #include <tinygrad/core/constant.hpp>
 #include <tinygrad/simd/math.hpp>
 #include <tinygrad/simd/pack.hpp>
+#include <type_traits>
+#include <utility>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
@@ -54,6 +53,10 @@ template <class S>
 inline constexpr bool is_dual = false;
 template <class S, int N>
 inline constexpr bool is_dual<dual<S, N>> = true;
+
+// Is one of the three a dual, and not all of them the same?
+template <class A, class B, class C>
+concept mixed_with_dual = (is_dual<A> || is_dual<B> || is_dual<C>)&&!(std::is_same_v<A, B> && std::is_same_v<B, C>);
 
 // May C stand beside a dual over S as a constant? Numbers may, S itself, and whatever may stand beside S.
 template <class C, class S>
@@ -444,6 +447,40 @@ TINYGRAD_ALWAYS_INLINE constexpr dual<S, N> fma(const dual<S, N>& a, const dual<
   return dual_detail::make_dual<N>(S(fma(a.value, b.value, c.value)), [&](std::size_t k) TINYGRAD_INLINE_LAMBDA {
     return S(fma(b.value, a.d[k], S(fma(a.value, b.d[k], c.d[k]))));
   });
+}
+
+// The same where some of the three are plain: two roundings, and no work for what is plain.
+template <class A, class B, class C>
+requires dual_detail::mixed_with_dual<A, B, C> TINYGRAD_ALWAYS_INLINE constexpr auto fma(const A& a, const B& b,
+                                                                                         const C& c) {
+  return a * b + c;
+}
+
+// The magnitude of x with the sign of s. Only x moves it.
+template <class S, int N>
+TINYGRAD_ALWAYS_INLINE dual<S, N> copysign(const dual<S, N>& x, const dual<S, N>& s) {
+  const S one = dual_detail::lift<S>(1);
+  const S y = copysign(x.value, s.value);
+  return dual_detail::chain(y, S(copysign(one, x.value) * copysign(one, s.value)), x);
+}
+
+// Steps: flat wherever they have a derivative.
+template <class S, int N>
+TINYGRAD_ALWAYS_INLINE dual<S, N>(round)(const dual<S, N>& x) {
+  return dual<S, N>(S((round)(x.value)));
+}
+template <class S, int N>
+TINYGRAD_ALWAYS_INLINE dual<S, N> floor(const dual<S, N>& x) {
+  return dual<S, N>(S(floor(x.value)));
+}
+
+template <class S, int N>
+TINYGRAD_ALWAYS_INLINE auto is_nan(const dual<S, N>& x) {
+  return is_nan(x.value);
+}
+template <class S, int N>
+TINYGRAD_ALWAYS_INLINE auto is_finite(const dual<S, N>& x) {
+  return is_finite(x.value);
 }
 
 // --- Functions: each is evaluated once, its slope comes from the result where a closed form allows it. --------------
