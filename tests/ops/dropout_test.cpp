@@ -91,5 +91,3 @@ TEST_CASE("p must be a probability below 1") {
   CHECK_THROWS_AS(static_cast<void>(dropout(x, -0.1, generator)), value_error);
   CHECK_THROWS_AS(static_cast<void>(dropout(x, std::nan(""), generator, false)), value_error);
 }
-
-TEST_CASE("dropout's examples: gradients, policies, threads") { tinygrad_test::check_examples<dropout_op>(); }

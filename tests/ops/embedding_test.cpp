@@ -68,5 +68,3 @@ TEST_CASE("errors of embedding say which id, or which shape") {
   CHECK_THROWS_AS(static_cast<void>(embedding(table, {5})), index_error);
   CHECK_THROWS_AS(static_cast<void>(embedding(tensor::ones({5}), {0})), shape_error);
 }
-
-TEST_CASE("embedding's examples: gradients, policies, threads") { tinygrad_test::check_examples<embedding_op>(); }

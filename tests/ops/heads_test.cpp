@@ -53,6 +53,3 @@ TEST_CASE("errors of heads name the shape and the rule") {
         }) == "[merge_heads] wrong number of axes: input (3, 10); it must be (B, H, T, D)");
   CHECK_THROWS_AS(static_cast<void>(merge_heads(tensor::ones({3, 10}))), shape_error);
 }
-
-TEST_CASE("split_heads' examples: gradients, policies, threads") { tinygrad_test::check_examples<split_heads_op>(); }
-TEST_CASE("merge_heads' examples: gradients, policies, threads") { tinygrad_test::check_examples<merge_heads_op>(); }
