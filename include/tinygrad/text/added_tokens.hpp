@@ -24,6 +24,7 @@ struct added_token {
   bool lstrip = false;       ///< takes the white space before it
   bool rstrip = false;       ///< takes the white space after it
   bool single_word = false;  ///< only where no letter, digit or underscore touches it
+  bool searched = true;      ///< false: an id with a name, never found in a text
 };
 
 class AddedTokens {
@@ -34,7 +35,7 @@ class AddedTokens {
   };
 
   void add(added_token token) {
-    if (token.text.empty()) return;
+    if (token.text.empty() || !token.searched) return;
     if (!trie_.insert(token.text, static_cast<std::uint32_t>(tokens_.size()))) return;  // known: the first one stays
     const auto first = static_cast<unsigned char>(token.text[0]);
     starts_[first] = static_cast<std::uint8_t>(starts_[first] | (token.control ? 1 : 2));

@@ -26,6 +26,7 @@ struct encode_options {
 /// The ids a model gives a meaning to; no_token where it has none.
 struct special_ids {
   token_id bos = no_token, eos = no_token, unk = no_token, pad = no_token;
+  token_id eot = no_token;  // ends a turn of a conversation
   bool add_bos = false, add_eos = false;
 };
 
