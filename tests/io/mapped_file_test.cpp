@@ -69,7 +69,7 @@ TEST_CASE("a file is the same mapped and read") {
 
 TEST_CASE("files of awkward sizes are read whole") {
   const temp_folder folder;
-  for (const std::size_t size : {0, 1, 4095, 4096, 4097, 8192, 65537}) {
+  for (const std::size_t size : {0U, 1U, 4095U, 4096U, 4097U, 8192U, 65537U}) {
     const std::string content(size, 'x');
     const std::string path = folder.put("f", content);
     CHECK(mapped_file(path).text() == content);

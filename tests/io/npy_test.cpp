@@ -2,10 +2,12 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tinygrad/io/npy.hpp>
+#include <utility>
 #include <vector>
 
 #include "support/expect_error.hpp"
@@ -15,6 +17,7 @@
 using namespace tinygrad;
 using tinygrad_test::expect_format_error;
 using tinygrad_test::le;
+using tinygrad_test::span_of;
 using tinygrad_test::temp_folder;
 
 namespace {
@@ -24,7 +27,10 @@ std::string npy_bytes(std::string_view header, std::string_view data) {
   return std::string("\x93NUMPY\1\0", 8) + le(static_cast<std::uint16_t>(header.size())) + std::string(header) +
          std::string(data);
 }
-npy_file open_bytes(const std::string& bytes) { return npy_file(tinygrad_test::span_of(bytes), "array.npy"); }
+npy_file open_bytes(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return npy_file(span_of(*owner), "array.npy", owner);
+}
 
 template <class T>
 std::string written(const temp_folder& folder, const Shape& shape, const std::vector<T>& values) {

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <string>
 #include <tinygrad/io/safetensors.hpp>
+#include <utility>
 #include <vector>
 
 #include "support/expect_error.hpp"
@@ -23,13 +24,15 @@ using tinygrad_test::expect_format_error;
 using tinygrad_test::le;
 using tinygrad_test::safetensors_bytes;
 using tinygrad_test::shared_data;
+using tinygrad_test::span_of;
 using tinygrad_test::temp_folder;
 using tinygrad_test::zeros;
 
 namespace {
 
-safetensors_file open_bytes(const std::string& bytes) {
-  return safetensors_file(tinygrad_test::span_of(bytes), "memory.safetensors");
+safetensors_file open_bytes(std::string bytes) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return safetensors_file(span_of(*owner), "memory.safetensors", owner);
 }
 std::vector<std::uint64_t> sizes(std::initializer_list<std::uint64_t> list) { return list; }
 
@@ -106,7 +109,7 @@ TEST_CASE("E13: blanks around the header, and a header without tensors") {
 
 TEST_CASE("E15: data at odd addresses is read right, and not viewed") {
   // Headers of 54 and 55 bytes: the data starts at bytes 62 and 63 of a 16-byte aligned buffer.
-  for (const std::size_t length : {54, 55, 56}) {
+  for (const std::size_t length : {54U, 55U, 56U}) {
     std::string header = R"({"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})";
     header.resize(length, ' ');
     const std::string content = safetensors_bytes(header, le(0.1f) + le(-3.0e38f));

@@ -20,6 +20,7 @@
 #include <string_view>
 #include <tinygrad/io/json_reader.hpp>
 #include <tinygrad/io/mapped_file.hpp>
+#include <tinygrad/io/text_quote.hpp>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -394,47 +395,6 @@ struct json_document {
 }
 
 // --- writing -----------------------------------------------------------------------------------------------------
-
-/// Appends `text` as a JSON string, quotes included. Throws value_error when it is not UTF-8.
-inline void append_json_string(std::string& out, std::string_view text) {
-  if (utf8_valid_prefix(text) != text.size()) throw value_error("[json] a string that is not UTF-8 cannot be written");
-  constexpr std::string_view hex = "0123456789abcdef";
-  out += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"':
-        out += "\\\"";
-        break;
-      case '\\':
-        out += "\\\\";
-        break;
-      case '\b':
-        out += "\\b";
-        break;
-      case '\f':
-        out += "\\f";
-        break;
-      case '\n':
-        out += "\\n";
-        break;
-      case '\r':
-        out += "\\r";
-        break;
-      case '\t':
-        out += "\\t";
-        break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          out += "\\u00";
-          out += hex[static_cast<std::size_t>(c) >> 4];
-          out += hex[static_cast<std::size_t>(c) & 15];
-        } else {
-          out += c;
-        }
-    }
-  }
-  out += '"';
-}
 
 namespace detail {
 

@@ -123,9 +123,9 @@ class os_file {
 
   /// Maps `bytes` (> 0) of the file read-only; null when the system cannot.
   [[nodiscard]] const std::byte* map(std::size_t bytes) const noexcept {
-    const HANDLE mapping = ::CreateFileMappingW(handle_, nullptr, PAGE_READONLY, 0, 0, nullptr);
+    const HANDLE mapping = ::CreateFileMappingW(handle_, nullptr, PAGE_WRITECOPY, 0, 0, nullptr);
     if (mapping == nullptr) return nullptr;
-    const void* view = ::MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, bytes);
+    const void* view = ::MapViewOfFile(mapping, FILE_MAP_COPY, 0, 0, bytes);
     ::CloseHandle(mapping);  // the view keeps the mapping alive
     return static_cast<const std::byte*>(view);
   }
@@ -235,9 +235,10 @@ class os_file {
     if (::stat(path.c_str(), &found) == 0) static_cast<void>(::fchmod(descriptor_, found.st_mode & 07777) == 0);
   }
 
-  /// Maps `bytes` (> 0) of the file read-only; null when the system cannot (a pipe, a file system without mmap).
+  /// Maps `bytes` (> 0) of the file; null when the system cannot (a pipe, a file system without mmap). The mapping is
+  /// private and copied on write: weights that look into it may be trained without the file noticing.
   [[nodiscard]] const std::byte* map(std::size_t bytes) const noexcept {
-    void* view = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, descriptor_, 0);
+    void* view = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, descriptor_, 0);
     return view == MAP_FAILED ? nullptr : static_cast<const std::byte*>(view);
   }
   static void unmap(const std::byte* view, std::size_t bytes) noexcept {

@@ -28,6 +28,7 @@
 #include <tinygrad/io/json.hpp>
 #include <tinygrad/io/json_reader.hpp>
 #include <tinygrad/io/mapped_file.hpp>
+#include <tinygrad/io/text_quote.hpp>
 #include <utility>
 #include <vector>
 
@@ -55,16 +56,6 @@ struct tensor_info {
 };
 
 namespace detail {
-
-/// A name as it may appear in a message: escaped, and cut when somebody made it very long.
-[[nodiscard]] inline std::string in_quotes(std::string_view name) {
-  constexpr std::size_t longest = 120;
-  const bool cut = name.size() > longest;
-  if (cut) name = name.substr(0, longest);
-  std::string text;
-  append_json_string(text, name.substr(0, utf8_valid_prefix(name)));
-  return cut ? text + "..." : text;
-}
 
 /// Reads a file's header: small steps from length to a checked list of tensors.
 class safetensors_header {
