@@ -1,13 +1,13 @@
 // Copies of the operands of a matrix product in the order in which the tile reads them.
 //
-// Panels of B: [k][columns], contiguous, columns past the end of B are zero. Groups of rows of A: rows that are
-// contiguous in k stay so, at a padded distance; otherwise [k][rows of the group]. Transposed operands are therefore
-// read here once and cost nothing later.
+// Strips of B: [k][columns], contiguous, columns past the end of B are zero. Groups of rows of a transposed A:
+// [k][rows]. Transposed operands are read here once and cost nothing later.
 #pragma once
 
 #include <cstddef>
 #include <tinygrad/core/buffer.hpp>
 #include <tinygrad/kernel/gemm_tile.hpp>
+#include <tinygrad/simd/transpose.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace detail {
@@ -37,37 +37,53 @@ class packing_buffer {
   std::size_t count_;
 };
 
-/// to[count] = from[count], and zeros up to `padded`, a multiple of the lanes.
+/// to[count] = from[count], and zeros up to `padded`.
 template <class T>
 TINYGRAD_ALWAYS_INLINE void copy_padded(const T* from, std::size_t count, std::size_t padded, T* to) noexcept {
-  using V = typename gemm_tile<T>::vec;
+  using V = pack<T>;
+  constexpr std::size_t L = gemm_tile<T>::lanes;
   std::size_t j = 0;
-  for (; j + gemm_tile<T>::lanes <= count; j += gemm_tile<T>::lanes) V::load(from + j).store(to + j);
-  for (; j < padded; j += gemm_tile<T>::lanes) {
-    V::load(from + j, j < count ? static_cast<int>(count - j) : 0).store(to + j);
+  for (; j + L <= count; j += L) V::load(from + j).store(to + j);
+  for (; j < count; ++j) to[j] = from[j];
+  for (; j < padded; ++j) to[j] = T(0);
+}
+
+/// strip[p][width] = B[p][cols] and zeros, for one multiple of the lanes of p, columns contiguous in p.
+template <class T>
+TINYGRAD_ALWAYS_INLINE void pack_columns(const T* b, std::ptrdiff_t b_col, std::size_t cols, std::size_t width,
+                                         std::size_t depth, T* strip) noexcept {
+  using V = pack<T>;
+  constexpr std::size_t L = gemm_tile<T>::lanes;
+  std::size_t j = 0;
+  if (depth == L) {
+    for (; j + L <= cols; j += L, b += static_cast<std::ptrdiff_t>(L) * b_col) {
+      transpose_square<V>(b, b_col, strip + j, static_cast<std::ptrdiff_t>(width));
+    }
+  }
+  for (; j < cols; ++j, b += b_col) {
+    for (std::size_t p = 0; p < depth; ++p) strip[p * width + j] = b[p];
+  }
+  for (; j < width; ++j) {
+    for (std::size_t p = 0; p < depth; ++p) strip[p * width + j] = T(0);
   }
 }
 
-/// panel[k][width] = B[k][cols] and zeros; cols <= width, a multiple of the lanes.
+/// strip[k][width] = B[k][cols] and zeros; cols <= width.
 template <class T>
-TINYGRAD_NOINLINE void pack_panel(const T* b, std::ptrdiff_t b_row, std::ptrdiff_t b_col, std::size_t k,
-                                  std::size_t cols, std::size_t width, T* panel) noexcept {
+TINYGRAD_NOINLINE void pack_strip(const T* b, std::ptrdiff_t b_row, std::ptrdiff_t b_col, std::size_t k,
+                                  std::size_t cols, std::size_t width, T* strip) noexcept {
   if (b_col == 1) {
-    for (std::size_t p = 0; p < k; ++p, b += b_row, panel += width) copy_padded(b, cols, width, panel);
-    return;
-  }
-  constexpr std::size_t depth = 16;  // of k, so that the part of the panel in work stays in the first cache
-  for (; k != 0;) {
-    const std::size_t steps = k < depth ? k : depth;
-    for (std::size_t j = 0; j < width; ++j) {
-      const T* column = b + static_cast<std::ptrdiff_t>(j) * b_col;
-      for (std::size_t p = 0; p < steps; ++p) {
-        panel[p * width + j] = j < cols ? column[static_cast<std::ptrdiff_t>(p) * b_row] : T(0);
-      }
+    for (std::size_t p = 0; p < k; ++p, b += b_row, strip += width) copy_padded(b, cols, width, strip);
+  } else if (b_row == 1) {
+    constexpr std::size_t L = gemm_tile<T>::lanes;
+    for (std::size_t p = 0; p < k; p += L) {
+      pack_columns(b + p, b_col, cols, width, k - p < L ? k - p : L, strip + p * width);
     }
-    b += static_cast<std::ptrdiff_t>(steps) * b_row;
-    panel += steps * width;
-    k -= steps;
+  } else {
+    for (std::size_t p = 0; p < k; ++p, b += b_row, strip += width) {
+      const T* element = b;
+      for (std::size_t j = 0; j < width; ++j, element += b_col) strip[j] = j < cols ? *element : T(0);
+    }
   }
 }
 

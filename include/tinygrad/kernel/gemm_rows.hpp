@@ -16,7 +16,7 @@ namespace detail {
 template <class T, std::size_t R>
 TINYGRAD_NOINLINE void add_scaled_rows(const T* x, std::ptrdiff_t x_col, const T* w, std::ptrdiff_t w_row, T* c,
                                        std::size_t n) noexcept {
-  using V = typename gemm_tile<T>::vec;
+  using V = pack<T>;
   constexpr std::size_t L = gemm_tile<T>::lanes;
   V scale[R];
   const T* row[R];
@@ -68,7 +68,7 @@ void few_rows_columns(const gemm_args<T>& g, std::size_t begin, std::size_t end)
 template <class T, std::size_t M, std::size_t N>
 TINYGRAD_NOINLINE void dot_block(const gemm_args<T>& g, const T* a, std::ptrdiff_t a_row, std::size_t i,
                                  std::size_t j) noexcept {
-  using V = typename gemm_tile<T>::vec;
+  using V = pack<T>;
   constexpr std::size_t L = gemm_tile<T>::lanes;
   a += static_cast<std::ptrdiff_t>(i) * a_row;
   const T* const b = g.b + static_cast<std::ptrdiff_t>(j) * g.b_col;

@@ -7,6 +7,7 @@
 // After Goto and van de Geijn, "Anatomy of high-performance matrix multiplication" (2008), and BLIS.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <tinygrad/simd/pack.hpp>
 #include <utility>
@@ -22,11 +23,23 @@ inline constexpr int vector_registers = 16;
 
 template <class T>
 struct gemm_tile {
-  using vec = pack<T>;
-  static constexpr std::size_t lanes = static_cast<std::size_t>(vec::size());
+  static constexpr std::size_t lanes = static_cast<std::size_t>(native_lanes<T>);
   static constexpr std::size_t height = 6;
   static constexpr std::size_t width = (vector_registers - 2) / (height + 1);  // vectors
   static constexpr std::size_t columns = width * lanes;
+  // Strips narrower than a tile end a matrix: kind 0 is a full tile, each further kind has half the columns of the one
+  // before, down to one vector, or half a vector where that is a register too.
+  static constexpr std::size_t least = lanes * sizeof(T) >= 32 ? lanes / 2 : lanes;
+  static constexpr std::size_t kinds = static_cast<std::size_t>(std::countr_zero(columns / least)) + 1;
+  static_assert(std::has_single_bit(columns / least));
+
+  static constexpr std::size_t columns_of(std::size_t kind) noexcept { return columns >> kind; }
+  /// The widest strip that `cols` columns, rounded up to the narrowest strip, fill.
+  static constexpr std::size_t kind_for(std::size_t cols) noexcept {
+    std::size_t kind = 0;
+    while (columns_of(kind) > (cols + least - 1) / least * least) ++kind;
+    return kind;
+  }
 };
 
 /// What one tile needs. The rows of B are readable over the whole width of the tile, whatever `cols` says.
@@ -47,26 +60,32 @@ struct tile_args {
 template <class T>
 TINYGRAD_NOINLINE void store_clipped(const T* tile, std::size_t tile_row, std::size_t rows,
                                      const tile_args<T>& args) noexcept {
-  using V = typename gemm_tile<T>::vec;
   T* c = args.c;
   for (; rows != 0; --rows, tile += tile_row, c += args.c_row) {
-    for (std::size_t j = 0; j < args.cols; j += gemm_tile<T>::lanes) {
-      const int count = static_cast<int>(args.cols - j);  // store writes all lanes when there are more
-      const V sum = V::load(tile + j);
-      (args.accumulate ? V::load(c + j, count) + sum : sum).store(c + j, count);
-    }
+    for (std::size_t j = 0; j < args.cols; ++j) c[j] = args.accumulate ? c[j] + tile[j] : tile[j];
   }
 }
 
-/// Every loop over the tile has constant bounds and is unrolled: the array of sums lives in registers.
-template <class T, std::size_t H, std::size_t W, std::size_t... K>
-TINYGRAD_ALWAYS_INLINE void compute_tile(const tile_args<T>& args, std::index_sequence<K...>) noexcept {
-  using V = typename gemm_tile<T>::vec;
-  constexpr std::size_t L = gemm_tile<T>::lanes;
+/// Asks for the part of C that a tile will add to, early enough to be there when its sums are done.
+template <class T>
+TINYGRAD_ALWAYS_INLINE void prefetch_rows(const T* c, std::ptrdiff_t c_row, std::size_t rows,
+                                          std::size_t cols) noexcept {
+  for (; rows != 0; --rows, c += c_row) {
+    for (std::size_t j = 0; j < cols; j += 64 / sizeof(T)) __builtin_prefetch(c + j, 1);
+  }
+}
+
+/// A tile of H rows and W packs V. Every loop over the tile has constant bounds and is unrolled: the array of sums
+/// lives in registers.
+template <class V, std::size_t H, std::size_t W, std::size_t... K>
+TINYGRAD_ALWAYS_INLINE void compute_tile(const tile_args<scalar_of<V>>& args, std::index_sequence<K...>) noexcept {
+  using T = scalar_of<V>;
+  constexpr std::size_t L = static_cast<std::size_t>(lanes<V>);
   V sum[] = {(static_cast<void>(K), V(T(0)))...};
   const T* a = args.a;
   const T* b = args.b;
   const std::ptrdiff_t a_row = args.a_row, a_col = args.a_col, b_row = args.b_row;
+  if (args.k >= 256) prefetch_rows(args.c, args.c_row, H, W * L);
   for (std::size_t p = args.k; p != 0; --p, a += a_col, b += b_row) {
     V b_vec[W];
 #pragma GCC unroll 8
@@ -95,22 +114,25 @@ TINYGRAD_ALWAYS_INLINE void compute_tile(const tile_args<T>& args, std::index_se
   }
 }
 
-template <class T, std::size_t H, std::size_t W>
+template <class T, std::size_t H, std::size_t Kind>
 TINYGRAD_NOINLINE void tile_of(const tile_args<T>& args) noexcept {
-  compute_tile<T, H, W>(args, std::make_index_sequence<H * W>{});
+  constexpr std::size_t columns = gemm_tile<T>::columns_of(Kind);
+  constexpr std::size_t L = columns < gemm_tile<T>::lanes ? columns : gemm_tile<T>::lanes, W = columns / L;
+  compute_tile<pack<T, static_cast<int>(L)>, H, W>(args, std::make_index_sequence<H * W>{});
 }
 
-/// A tile of `rows` (1 to height) rows; wide: all of the tile's vectors, else half of them.
 template <class T>
-TINYGRAD_ALWAYS_INLINE void run_tile(std::size_t rows, bool wide, const tile_args<T>& args) noexcept {
-  constexpr std::size_t W = gemm_tile<T>::width, half = W / 2;
-  using function = void (*)(const tile_args<T>&) noexcept;
-  static constexpr function table[2][gemm_tile<T>::height] = {
-      {tile_of<T, 1, half>, tile_of<T, 2, half>, tile_of<T, 3, half>, tile_of<T, 4, half>, tile_of<T, 5, half>,
-       tile_of<T, 6, half>},
-      {tile_of<T, 1, W>, tile_of<T, 2, W>, tile_of<T, 3, W>, tile_of<T, 4, W>, tile_of<T, 5, W>, tile_of<T, 6, W>}};
-  table[wide ? 1 : 0][rows - 1](args);
-}
+using tile_function = void (*)(const tile_args<T>&) noexcept;
+
+/// All tiles, by kind and number of rows less one.
+template <class T, class Kinds = std::make_index_sequence<gemm_tile<T>::kinds>>
+struct tile_table;
+template <class T, std::size_t... Kind>
+struct tile_table<T, std::index_sequence<Kind...>> {
+  static constexpr tile_function<T> functions[][gemm_tile<T>::height] = {{tile_of<T, 1, Kind>, tile_of<T, 2, Kind>,
+                                                                          tile_of<T, 3, Kind>, tile_of<T, 4, Kind>,
+                                                                          tile_of<T, 5, Kind>, tile_of<T, 6, Kind>}...};
+};
 
 }  // namespace detail
 }  // namespace tinygrad::inline TINYGRAD_ABI

@@ -1,8 +1,9 @@
 // Matrix product at the speed of the machine: C[m, n] (+)= A[m, k] B[k, n], any strides, batched.
 //
-// The way of Goto and BLIS: k is cut into blocks, B's block is packed into panels as wide as the register tile, A's
-// into groups of at most six rows, and tiles of C are computed from them (gemm_tile.hpp, gemm_pack.hpp). Products of a
-// few rows go their own way (gemm_rows.hpp), small ones skip the packing that would not pay.
+// The way of Goto and BLIS: k is cut into blocks, B's block is packed into panels as wide as the register tile, and
+// tiles of C of at most six rows are computed from them (gemm_tile.hpp, gemm_pack.hpp). B is read in place when few
+// rows would use the copy; A always is, unless it is transposed, because a tile reads six streams of it as fast as a
+// packed one. Products of one or a few rows go their own way (gemm_rows.hpp).
 //
 // `Split` says how work is spread (parallel/split.hpp). Only rows and columns of C and the products of a batch are
 // dealt out, and neither the path nor the blocks of k depend on the number of threads: results are the same to the bit.
@@ -23,49 +24,59 @@ constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept { return b 
 
 /// `count` things dealt into `parts` nearly equal runs, the longer ones first.
 struct even_parts {
-  std::size_t count, parts;
+  std::size_t parts = 0, base = 0, longer = 0;
+  constexpr even_parts() = default;
+  constexpr even_parts(std::size_t count, std::size_t into) noexcept
+      : parts(into), base(count / into), longer(count % into) {}
   [[nodiscard]] constexpr std::size_t begin(std::size_t part) const noexcept {
-    return part * (count / parts) + smaller(part, count % parts);
+    return part * base + smaller(part, longer);
   }
-  [[nodiscard]] constexpr std::size_t size(std::size_t part) const noexcept { return begin(part + 1) - begin(part); }
+  [[nodiscard]] constexpr std::size_t size(std::size_t part) const noexcept { return base + (part < longer ? 1 : 0); }
+  [[nodiscard]] constexpr std::size_t largest() const noexcept { return size(0); }
 };
+
+/// Whether m n k multiplications are too few for packing and threads to pay.
+constexpr bool small_work(std::size_t m, std::size_t n, std::size_t k) noexcept {
+  constexpr std::size_t limit = std::size_t{1} << 18;  // 64 cubed
+  return m * n <= limit && m * n * k <= limit;
+}
 
 /// One product by tiles.
 template <class T>
 class tiled_product {
   using tile = gemm_tile<T>;
-  // Elements of k a block holds at most, and bytes of the packed blocks of B and A.
-  static constexpr std::size_t packed_depth = 3072 / sizeof(T), direct_depth = 1024 / sizeof(T);
-  static constexpr std::size_t panel_bytes = std::size_t{8} << 20, rows_bytes = std::size_t{4} << 20;
-  static constexpr std::size_t direct_rows = 384;    // up to so many rows B is read in place
-  static constexpr std::size_t block_rows = 192;     // of A in one task
+  // Elements of k in a block at most. A strip of B stays in the second cache while all rows pass over it; with few
+  // rows a shorter one, nearer to the core, is better.
+  static constexpr std::size_t deep = 3072 / sizeof(T), shallow = 1536 / sizeof(T), rows_for_deep = 128;
+  static constexpr std::size_t direct_rows = 384;  // up to so many rows B is read in place
+  static constexpr std::size_t b_bytes = std::size_t{8} << 20, a_bytes = std::size_t{4} << 20;  // of packed blocks
+  static constexpr std::size_t task_rows = 192;
   static constexpr std::size_t task_work = 1 << 17;  // multiplications worth a task
 
  public:
-  explicit tiled_product(const gemm_args<T>& args) noexcept : g_(args) {
-    pack_b_ = g_.b_col != 1 || g_.m > direct_rows;
-    pack_a_ = g_.a_col != 1 || g_.m > direct_rows;
-    const std::size_t depth = pack_b_ ? packed_depth : direct_depth;
-    depths_ = {g_.k, ceil_div(g_.k, depth)};
-    const std::size_t panels = ceil_div(g_.n, tile::columns);
-    columns_ = {panels, ceil_div(panels, panel_bytes / sizeof(T) / depths_.size(0) / tile::columns)};
-    const std::size_t groups = ceil_div(g_.m, tile::height);
-    groups_ = {g_.m, groups};
-    const std::size_t stride = row_stride();
-    rows_ = {groups, ceil_div(groups, rows_bytes / sizeof(T) / stride / tile::height)};
+  explicit tiled_product(const gemm_args<T>& args) noexcept
+      : g_(args),
+        small_(small_work(g_.m, g_.n, g_.k)),
+        pack_b_(g_.b_col != 1 || (!small_ && g_.m > direct_rows)),
+        pack_a_(!small_ && g_.a_col != 1),
+        panels_(ceil_div(g_.n, tile::columns)),
+        groups_(g_.m, ceil_div(g_.m, tile::height)),
+        depths_(g_.k, small_ ? 1 : ceil_div(g_.k, pack_b_ || g_.m > rows_for_deep ? deep : shallow)) {
+    depth_ = depths_.largest();
+    column_blocks_ = blocks(panels_, tile::columns * depth_, b_bytes / sizeof(T));
+    row_blocks_ = blocks(groups_.parts, pack_a_ ? tile::height * depth_ : 0, a_bytes / sizeof(T));
   }
 
   template <class Split>
   void run() noexcept {
-    const std::size_t panels = pack_b_ ? columns_.size(0) : 1;
-    const packing_buffer<T> b_buffer(panels * depths_.size(0) * tile::columns);
-    const packing_buffer<T> a_buffer(pack_a_ ? rows_.size(0) * tile::height * row_stride() : 0);
+    const packing_buffer<T> b_buffer(b_buffer_size());
+    const packing_buffer<T> a_buffer(pack_a_ ? row_blocks_.largest() * tile::height * depth_ : 0);
     if (b_buffer.failed() || a_buffer.failed()) return naive_gemm(g_);
     b_packed_ = b_buffer.data();
     a_packed_ = a_buffer.data();
-    for (std::size_t jc = 0; jc < columns_.parts; ++jc) {
+    for (std::size_t jc = 0; jc < column_blocks_.parts; ++jc) {
       for (std::size_t pc = 0; pc < depths_.parts; ++pc) {
-        for (std::size_t ic = 0; ic < rows_.parts; ++ic) {
+        for (std::size_t ic = 0; ic < row_blocks_.parts; ++ic) {
           enter(jc, pc, ic);
           pack<Split>(ic == 0);
           compute<Split>();
@@ -75,78 +86,90 @@ class tiled_product {
   }
 
  private:
-  /// Distance of packed rows of A: padded so that six rows do not fall into one cache set.
-  [[nodiscard]] std::size_t row_stride() const noexcept { return (depths_.size(0) + 15) / 16 * 16 + 16; }
-
+  /// `count` units of `unit` elements each in nearly equal blocks of about `limit` elements at most.
+  static constexpr even_parts blocks(std::size_t count, std::size_t unit, std::size_t limit) noexcept {
+    return {count, count * unit <= limit ? 1 : ceil_div(count * unit, limit)};
+  }
   void enter(std::size_t jc, std::size_t pc, std::size_t ic) noexcept {
-    panel_begin_ = columns_.begin(jc);
-    panel_count_ = columns_.size(jc);
+    panel_begin_ = column_blocks_.begin(jc);
+    panel_count_ = column_blocks_.size(jc);
     p_begin_ = depths_.begin(pc);
     depth_ = depths_.size(pc);
-    group_begin_ = rows_.begin(ic);
-    group_count_ = rows_.size(ic);
+    group_begin_ = row_blocks_.begin(ic);
+    group_count_ = row_blocks_.size(ic);
   }
+
   [[nodiscard]] std::size_t panel_columns(std::size_t panel) const noexcept {
     return smaller(g_.n - panel * tile::columns, tile::columns);
   }
-  static constexpr bool wide(std::size_t cols) noexcept { return cols > tile::width / 2 * tile::lanes; }
-  /// A panel that reaches past the last column of B is always packed.
-  [[nodiscard]] bool packed(std::size_t panel) const noexcept {
-    return pack_b_ || panel_columns(panel) % (tile::width / 2 * tile::lanes) != 0;
-  }
-  [[nodiscard]] T* packed_panel(std::size_t panel) const noexcept {
-    return b_packed_ + (pack_b_ ? (panel - panel_begin_) * depth_ * tile::columns : 0);
-  }
-  [[nodiscard]] T* packed_group(std::size_t group) const noexcept {
-    return a_packed_ + (groups_.begin(group) - groups_.begin(group_begin_)) * row_stride();
-  }
-  [[nodiscard]] const T* b_at(std::size_t panel) const noexcept {
-    return g_.b + static_cast<std::ptrdiff_t>(p_begin_) * g_.b_row +
-           static_cast<std::ptrdiff_t>(panel * tile::columns) * g_.b_col;
+  [[nodiscard]] const T* b_at(std::size_t column) const noexcept {
+    return g_.b + static_cast<std::ptrdiff_t>(p_begin_) * g_.b_row + static_cast<std::ptrdiff_t>(column) * g_.b_col;
   }
   [[nodiscard]] const T* a_at(std::size_t group) const noexcept {
     return g_.a + static_cast<std::ptrdiff_t>(groups_.begin(group)) * g_.a_row +
            static_cast<std::ptrdiff_t>(p_begin_) * g_.a_col;
   }
+  [[nodiscard]] T* packed_group(std::size_t group) const noexcept {
+    return a_packed_ + (groups_.begin(group) - groups_.begin(group_begin_)) * depth_;
+  }
+
+  /// Calls f(kind, offset, columns, packed copy or null) for the strips of a panel. A strip that reaches past the last
+  /// column of B is always packed.
+  template <class F>
+  TINYGRAD_ALWAYS_INLINE void for_strips(std::size_t panel, F&& f) const noexcept {
+    const std::size_t cols = panel_columns(panel);
+    for (std::size_t offset = 0, width; offset < cols; offset += width) {
+      const std::size_t kind = tile::kind_for(cols - offset);
+      width = tile::columns_of(kind);
+      T* copy = nullptr;
+      if (pack_b_)
+        copy = b_packed_ + ((panel - panel_begin_) * tile::columns + offset) * depth_;
+      else if (width > cols - offset)
+        copy = b_packed_;
+      f(kind, offset, smaller(width, cols - offset), copy);
+    }
+  }
+  /// Elements of packed B at most: all panels of a block, or only a last strip that reaches past B.
+  [[nodiscard]] std::size_t b_buffer_size() const noexcept {
+    if (pack_b_) return column_blocks_.largest() * tile::columns * depth_;
+    return g_.n % tile::least != 0 ? tile::columns * depth_ : 0;
+  }
 
   template <class Split>
   void pack(bool with_b) noexcept {
-    const std::size_t b_units = with_b ? panel_count_ : 0, a_units = pack_a_ ? group_count_ : 0;
+    if (!pack_b_ && with_b) pack_panel(panel_begin_ + panel_count_ - 1);
+    const std::size_t b_units = with_b && pack_b_ ? panel_count_ : 0, a_units = pack_a_ ? group_count_ : 0;
+    if (small_) return pack_units(0, b_units, b_units);
     const std::size_t grain = ceil_div(task_work / 8, depth_ * tile::columns);
-    Split::run(b_units + a_units, grain, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t unit = begin; unit < end; ++unit) {
-        unit < b_units ? pack_one_panel(panel_begin_ + unit) : pack_group(group_begin_ + unit - b_units);
-      }
+    Split::run(b_units + a_units, grain, [&](std::size_t begin, std::size_t end) { pack_units(begin, end, b_units); });
+  }
+  void pack_units(std::size_t begin, std::size_t end, std::size_t b_units) const noexcept {
+    for (std::size_t unit = begin; unit < end; ++unit) {
+      unit < b_units ? pack_panel(panel_begin_ + unit) : pack_group(group_begin_ + unit - b_units);
+    }
+  }
+  void pack_panel(std::size_t panel) const noexcept {
+    for_strips(panel, [&](std::size_t kind, std::size_t offset, std::size_t cols, T* copy) {
+      if (copy == nullptr) return;
+      pack_strip(b_at(panel * tile::columns + offset), g_.b_row, g_.b_col, depth_, cols, tile::columns_of(kind), copy);
     });
   }
-  void pack_one_panel(std::size_t panel) const noexcept {
-    if (!packed(panel)) return;
-    const std::size_t cols = panel_columns(panel);
-    const std::size_t width = wide(cols) ? tile::columns : tile::width / 2 * tile::lanes;
-    pack_panel(b_at(panel), g_.b_row, g_.b_col, depth_, cols, width, packed_panel(panel));
-  }
   void pack_group(std::size_t group) const noexcept {
-    T* const to = packed_group(group);
-    const std::size_t rows = groups_.size(group);
-    if (g_.a_col != 1) return pack_rows_transposed(a_at(group), g_.a_row, g_.a_col, rows, depth_, to);
-    const std::size_t padded = ceil_div(depth_, tile::lanes) * tile::lanes;
-    for (std::size_t i = 0; i < rows; ++i) {
-      const T* const row = a_at(group) + static_cast<std::ptrdiff_t>(i) * g_.a_row;
-      copy_padded(row, depth_, padded, to + i * row_stride());
-    }
+    pack_rows_transposed(a_at(group), g_.a_row, g_.a_col, groups_.size(group), depth_, packed_group(group));
   }
 
   template <class Split>
   void compute() noexcept {
-    const even_parts tall{group_count_, ceil_div(group_count_, block_rows / tile::height)};
+    if (small_) return compute_block(0, group_count_, 0, panel_count_);
+    const even_parts tall(group_count_, ceil_div(group_count_, task_rows / tile::height));
     const auto width = static_cast<std::size_t>(Split::width());
     const std::size_t across = width == 1 ? 1 : smaller(panel_count_, ceil_div(4 * width, tall.parts));
-    const even_parts broad{panel_count_, across};
-    const std::size_t work = tall.size(0) * tile::height * broad.size(0) * tile::columns * depth_;
+    const even_parts broad(panel_count_, across);
+    const std::size_t work = tall.largest() * tile::height * broad.largest() * tile::columns * depth_;
     Split::run(tall.parts * across, ceil_div(task_work, work), [&](std::size_t begin, std::size_t end) {
       for (std::size_t task = begin; task < end; ++task) {
-        compute_block(tall.begin(task / across), tall.size(task / across), broad.begin(task % across),
-                      broad.size(task % across));
+        const std::size_t row = task / across, column = task % across;
+        compute_block(tall.begin(row), tall.size(row), broad.begin(column), broad.size(column));
       }
     });
   }
@@ -154,41 +177,38 @@ class tiled_product {
   /// The tiles of some groups of rows and some panels, both counted from the block's first.
   void compute_block(std::size_t first_group, std::size_t groups, std::size_t first_panel,
                      std::size_t panels) const noexcept {
+    tile_args<T> args{};
+    args.k = depth_;
+    args.c_row = g_.c_row;
+    args.accumulate = g_.accumulate || p_begin_ != 0;
+    const std::size_t group = group_begin_ + first_group;
     for (std::size_t panel = panel_begin_ + first_panel; panels != 0; --panels, ++panel) {
-      tile_args<T> args;
-      args.k = depth_;
-      args.cols = panel_columns(panel);
-      const bool is_wide = wide(args.cols);
-      args.b = packed(panel) ? packed_panel(panel) : b_at(panel);
-      args.b_row = !packed(panel) ? g_.b_row
-                   : is_wide      ? static_cast<std::ptrdiff_t>(tile::columns)
-                                  : static_cast<std::ptrdiff_t>(tile::width / 2 * tile::lanes);
-      args.c_row = g_.c_row;
-      args.accumulate = g_.accumulate || p_begin_ != 0;
-      for (std::size_t group = group_begin_ + first_group; group < group_begin_ + first_group + groups; ++group) {
-        set_rows(group, args);
-        args.c = g_.c + static_cast<std::ptrdiff_t>(groups_.begin(group)) * g_.c_row + panel * tile::columns;
-        run_tile(groups_.size(group), is_wide, args);
-      }
+      for_strips(panel, [&](std::size_t kind, std::size_t offset, std::size_t cols, const T* copy) {
+        const std::size_t column = panel * tile::columns + offset;
+        args.b = copy != nullptr ? copy : b_at(column);
+        args.b_row = copy != nullptr ? static_cast<std::ptrdiff_t>(tile::columns_of(kind)) : g_.b_row;
+        args.cols = cols;
+        run_tiles(group, group + groups, tile_table<T>::functions[kind], g_.c + column, args);
+      });
     }
   }
-  void set_rows(std::size_t group, tile_args<T>& args) const noexcept {
-    args.a = pack_a_ ? packed_group(group) : a_at(group);
-    if (!pack_a_) {
-      args.a_row = g_.a_row;
-      args.a_col = g_.a_col;
-    } else if (g_.a_col == 1) {
-      args.a_row = static_cast<std::ptrdiff_t>(row_stride());
-      args.a_col = 1;
-    } else {
-      args.a_row = 1;
-      args.a_col = static_cast<std::ptrdiff_t>(groups_.size(group));
+  void run_tiles(std::size_t begin, std::size_t end, const tile_function<T>* tiles, T* c,
+                 tile_args<T>& args) const noexcept {
+    for (std::size_t group = begin; group < end; ++group) {
+      const std::size_t rows = groups_.size(group);
+      args.a = pack_a_ ? packed_group(group) : a_at(group);
+      args.a_row = pack_a_ ? 1 : g_.a_row;
+      args.a_col = pack_a_ ? static_cast<std::ptrdiff_t>(rows) : g_.a_col;
+      args.c = c + static_cast<std::ptrdiff_t>(groups_.begin(group)) * g_.c_row;
+      tiles[rows - 1](args);
     }
   }
 
-  const gemm_args<T>& g_;
-  bool pack_a_, pack_b_;
-  even_parts depths_{}, columns_{}, groups_{}, rows_{};  // blocks of k, of panels, rows in groups, blocks of groups
+  const gemm_args<T> g_;
+  bool small_, pack_b_, pack_a_;
+  std::size_t panels_;
+  even_parts groups_;                               // rows in groups
+  even_parts depths_, column_blocks_, row_blocks_;  // blocks of k, of panels and of groups
   T* b_packed_ = nullptr;
   T* a_packed_ = nullptr;
   // The block in work.
@@ -235,7 +255,8 @@ void single_product(const gemm_args<T>& g) noexcept {
     gemm_args<T> row{1, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, g.c, 1, g.accumulate};
     return single_product<T, Split>(row);
   }
-  if (g.m <= few_rows && (g.b_col == 1 || g.b_row == 1)) return few_rows_product<T, Split>(g);
+  const bool tiny = g.k * g.n <= 4096 && g.b_col == 1;
+  if (g.m <= few_rows && !tiny && (g.b_col == 1 || g.b_row == 1)) return few_rows_product<T, Split>(g);
   tiled_product<T>(g).template run<Split>();
 }
 
