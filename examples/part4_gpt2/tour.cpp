@@ -34,6 +34,12 @@ std::string shape_text(const std::vector<std::uint64_t>& sizes) {  // [50257, 76
   return text;
 }
 
+std::string quoted(std::string text) {
+  text.insert(0, 1, '"');
+  text += '"';
+  return text;
+}
+
 std::size_t characters(std::string_view text) {
   std::size_t count = 0;
   for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80;
@@ -59,11 +65,11 @@ void print_header(const std::string& folder, const loaded_model& loaded, double 
     std::printf("  %-28s %s %s\n", name, std::string(name_of(tensor.info->type)).c_str(),
                 shape_text(tensor.info->sizes).c_str());
   }
-  std::string unused;
+  std::printf("not used: %zu tensors%s", loaded.report.unused.size(), loaded.report.unused.empty() ? "" : " (");
   for (std::size_t i = 0; i < loaded.report.unused.size() && i < 3; ++i)
-    unused += (i > 0 ? ", " : "") + loaded.report.unused[i];
-  std::printf("not used: %zu tensors%s\n", loaded.report.unused.size(),
-              unused.empty() ? "" : (" (" + unused + (loaded.report.unused.size() > 3 ? "...)" : ")")).c_str());
+    std::printf("%s%s", i > 0 ? ", " : "", loaded.report.unused[i].c_str());
+  if (!loaded.report.unused.empty()) std::fputs(loaded.report.unused.size() > 3 ? "...)" : ")", stdout);
+  std::puts("");
   std::printf("loaded in %.3fs\n\n", seconds);
 }
 
@@ -84,7 +90,7 @@ void print_next_tokens(const Tokenizer& tokenizer, const std::string& prompt, st
   const auto candidates = sampler.candidates(logits);
   for (std::size_t i = 0; i < 5 && i < candidates.size(); ++i) {
     const token_candidate& c = candidates[i];
-    const std::string text = "\"" + tokenizer.decode(std::vector<token_id>{c.id}) + "\"";
+    const std::string text = quoted(tokenizer.decode(std::vector<token_id>{c.id}));
     std::printf("%6d  %-12s logit %8.3f   p = %.1f %%\n", c.id, text.c_str(),
                 static_cast<double>(logits[static_cast<std::size_t>(c.id)]), 100 * c.probability);
   }
