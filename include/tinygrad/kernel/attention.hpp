@@ -37,10 +37,15 @@ struct head_array {
 struct attention_sizes {
   std::size_t batch, queries, keys;  // keys >= queries: the last query sees the last key
   std::size_t heads, groups, depth;  // groups divides heads
+  std::size_t window = 0;            // how many keys back a query sees, itself included; 0: all
 
   [[nodiscard]] std::size_t group_of(std::size_t head) const noexcept { return head / (heads / groups); }
   /// Keys that query i sees.
   [[nodiscard]] std::size_t visible(std::size_t i) const noexcept { return i + 1 + keys - queries; }
+  /// The first of them.
+  [[nodiscard]] std::size_t first_visible(std::size_t i) const noexcept {
+    return window == 0 || visible(i) <= window ? 0 : visible(i) - window;
+  }
 };
 
 namespace detail {
@@ -86,16 +91,22 @@ template <class V, class T>
   return in_packs > floor ? in_packs : floor;
 }
 
-/// x[i] = exp(scale x[i] - shift) for i < seen, 0 for the rest of `n`; returns the sum.
+/// The keys [from, to) of a block that a query sees, as positions in the block.
+struct seen_range {
+  std::size_t from, to;
+};
+
+/// x[i] = exp(scale x[i] - shift) for the seen i, 0 for the rest of `n`; returns the sum.
 template <class V, class T>
-[[nodiscard]] T exponentiate(T* x, std::size_t seen, std::size_t n, T scale, T shift) noexcept {
+[[nodiscard]] T exponentiate(T* x, seen_range seen, std::size_t n, T scale, T shift) noexcept {
   V sum(T(0));
-  for_lanes<V>(0, seen, [&](std::size_t i, auto count) {
+  for (std::size_t i = 0; i < seen.from; ++i) x[i] = T(0);
+  for_lanes<V>(seen.from, seen.to, [&](std::size_t i, auto count) {
     const V e = exp(V(load_lanes<V>(x + i, count) * V(scale) - V(shift)));
     store_lanes(x + i, e, count);
     sum = sum + first_lanes(e, count);
   });
-  for (std::size_t i = seen; i < n; ++i) x[i] = T(0);
+  for (std::size_t i = seen.to; i < n; ++i) x[i] = T(0);
   return reduce_add(sum);
 }
 
@@ -105,11 +116,15 @@ void scale_row(T* x, std::size_t n, T factor) noexcept {
       0, n, [&](std::size_t i, auto count) { store_lanes(x + i, V(load_lanes<V>(x + i, count) * V(factor)), count); });
 }
 
-/// Keys of block [first, last) that query i sees.
-inline std::size_t seen_in_block(const attention_sizes& s, std::size_t i, std::size_t first,
-                                 std::size_t last) noexcept {
-  const std::size_t visible = s.visible(i);
-  return visible <= first ? 0 : visible < last ? visible - first : last - first;
+/// What query i sees of the block of keys [first, last).
+inline seen_range seen_in_block(const attention_sizes& s, std::size_t i, std::size_t first, std::size_t last) noexcept {
+  const auto inside = [&](std::size_t key) { return key <= first ? 0 : key < last ? key - first : last - first; };
+  return {inside(s.first_visible(i)), inside(s.visible(i))};
+}
+
+/// The first key of the blocks that queries from `i` on have to look at.
+inline std::size_t first_block(const attention_sizes& s, std::size_t i) noexcept {
+  return s.first_visible(i) / attention_block * attention_block;
 }
 
 /// One head, one block of queries [from, to): all keys in turn.
@@ -123,25 +138,25 @@ void attend_block(const attention_sizes& s, std::size_t b, std::size_t head, std
   T largest[attention_block], sum[attention_block];
   for (std::size_t r = 0; r < to - from; ++r) largest[r] = lowest, sum[r] = T(0);
   const std::size_t group = s.group_of(head);
-  const std::size_t visible = s.visible(to - 1);
-  for (std::size_t first = 0; first < visible; first += attention_block) {
+  const std::size_t visible = s.visible(to - 1), start = first_block(s, from);
+  for (std::size_t first = start; first < visible; first += attention_block) {
     const std::size_t last = first + attention_block < visible ? first + attention_block : visible;
     block_scores<P>(q.at(b, from, head, s.depth), q.row, to - from, k.at(b, first, group, s.depth), k.row, last - first,
                     s.depth, scores.values);
     for (std::size_t r = 0; r < to - from; ++r) {
-      const std::size_t seen = seen_in_block(s, from + r, first, last);
+      const seen_range seen = seen_in_block(s, from + r, first, last);
       const T before = largest[r];
-      const T now = block_max<V>(scores.row(r), seen, before);
+      const T now = block_max<V>(scores.row(r) + seen.from, seen.to - seen.from, before);
       const T shrink = now == before ? T(1) : static_cast<T>(std::exp(scale * (before - now)));
       const T added = now == lowest ? T(0) : exponentiate<V>(scores.row(r), seen, last - first, scale, scale * now);
       if (now == lowest)  // every score so far is -inf: nothing to attend to
         for (std::size_t j = 0; j < last - first; ++j) scores.row(r)[j] = T(0);
       largest[r] = now;
       sum[r] = sum[r] * shrink + added;
-      if (first > 0 && shrink != T(1)) scale_row<V>(y.at(b, from + r, head, s.depth), s.depth, shrink);
+      if (first > start && shrink != T(1)) scale_row<V>(y.at(b, from + r, head, s.depth), s.depth, shrink);
     }
     block_product<P>(scores.values, false, to - from, last - first, v.at(b, first, group, s.depth), v.row, s.depth,
-                     y.at(b, from, head, s.depth), y.row, first > 0);
+                     y.at(b, from, head, s.depth), y.row, first > start);
   }
   for (std::size_t r = 0; r < to - from; ++r) {
     scale_row<V>(y.at(b, from + r, head, s.depth), s.depth, sum[r] > T(0) ? T(1) / sum[r] : T(0));
@@ -182,7 +197,7 @@ namespace detail {
 /// The scores of one block turned into weights p, and dp turned into the gradient of the scores, in place:
 /// p = exp(scale s - log_sum), ds = p (dp - dy.y) scale.
 template <class V, class T>
-void score_gradient(T* p, T* dp, std::size_t seen, std::size_t n, T scale, T log_sum, T correction) noexcept {
+void score_gradient(T* p, T* dp, seen_range seen, std::size_t n, T scale, T log_sum, T correction) noexcept {
   static_cast<void>(exponentiate<V>(p, seen, n, scale, log_sum));
   for_lanes<V>(0, n, [&](std::size_t i, auto count) {
     const V ds = load_lanes<V>(p + i, count) * (load_lanes<V>(dp + i, count) - V(correction)) * V(scale);
@@ -211,8 +226,8 @@ void attend_backward(const attention_sizes& s, std::size_t b, std::size_t head, 
     T correction[attention_block];
     for (std::size_t r = 0; r < to - from; ++r)
       correction[r] = dot_rows<V>(dy.at(b, from + r, head, s.depth), y.at(b, from + r, head, s.depth), s.depth);
-    const std::size_t visible = s.visible(to - 1);
-    for (std::size_t first = 0; first < visible; first += attention_block) {
+    const std::size_t visible = s.visible(to - 1), start = first_block(s, from);
+    for (std::size_t first = start; first < visible; first += attention_block) {
       const std::size_t last = first + attention_block < visible ? first + attention_block : visible;
       const std::size_t keys = last - first;
       const T* dy_block = dy.at(b, from, head, s.depth);
@@ -240,7 +255,7 @@ void attend_backward(const attention_sizes& s, std::size_t b, std::size_t head, 
       add_to_keys(g.dk, g.accumulate_k, dweights.values, q);
       if (g.dq.data != nullptr)
         block_product<P>(dweights.values, false, to - from, keys, k.at(b, first, group, s.depth), k.row, s.depth,
-                         g.dq.at(b, from, head, s.depth), g.dq.row, g.accumulate_q || first > 0);
+                         g.dq.at(b, from, head, s.depth), g.dq.row, g.accumulate_q || first > start);
     }
   }
 }

@@ -19,6 +19,7 @@
 #include <tinygrad/ops/norm.hpp>
 #include <tinygrad/ops/operators.hpp>
 #include <tinygrad/ops/reduce.hpp>
+#include <tinygrad/ops/rope.hpp>
 #include <tinygrad/ops/shape_ops.hpp>
 #include <tinygrad/ops/softmax.hpp>
 
@@ -49,7 +50,7 @@ using row_ops =
 
 using matmul_ops = op_list<matmul_op, matmul_t_op, causal_attention_op, grouped_attention_op>;
 using shape_op_list = op_list<reshape_op, permute_op, narrow_op, concat_op, split_heads_op, merge_heads_op>;
-using lookup_ops = op_list<embedding_op, dropout_op>;
+using lookup_ops = op_list<embedding_op, dropout_op, rope_op>;
 
 namespace detail {
 template <class... As, class... Bs, class... Lists>
