@@ -295,7 +295,10 @@ namespace detail {
   const char order = info.bits == 8 ? '|' : '<';
   std::string text =
       std::string("{'descr': '") + order + std::string(info.numpy) + "', 'fortran_order': False, 'shape': (";
-  for (int axis = 0; axis < shape.rank(); ++axis) text += (axis > 0 ? ", " : "") + std::to_string(shape[axis]);
+  for (int axis = 0; axis < shape.rank(); ++axis) {
+    if (axis > 0) text += ", ";
+    text += std::to_string(shape[axis]);
+  }
   text += shape.rank() == 1 ? ",), }" : "), }";
   if (shape.rank() > 0) text.append(21 - std::to_string(shape[0]).size(), ' ');
   constexpr std::size_t prefix = npy_magic.size() + 4;

@@ -404,8 +404,10 @@ void refuse_repeats(const Pairs& sorted, const char* what) {
     separate();
     append_json_string(json, tensor->name);
     json += ":{\"dtype\":\"" + std::string(name_of(tensor->type)) + "\",\"shape\":[";
-    for (std::size_t axis = 0; axis < tensor->sizes.size(); ++axis)
-      json += (axis > 0 ? "," : "") + std::to_string(tensor->sizes[axis]);
+    for (std::size_t axis = 0; axis < tensor->sizes.size(); ++axis) {
+      if (axis > 0) json += ',';
+      json += std::to_string(tensor->sizes[axis]);
+    }
     const std::uint64_t end = offset + tensor->data.size();
     json += "],\"data_offsets\":[" + std::to_string(offset) + "," + std::to_string(end) + "]}";
     offset = end;
