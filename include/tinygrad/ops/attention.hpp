@@ -108,7 +108,7 @@ struct grouped_attention_op {
   static constexpr std::string_view name = "grouped_attention";
   static constexpr saved_values saves = saved_values::both;
 
-  std::size_t heads = 1, groups = 1;
+  std::size_t heads = 1, groups = 1, window = 0;
   std::optional<scratch<std::byte>> log_sum_memory{};
 
   [[nodiscard]] Shape shape_of(const Shape& q, const Shape& k, const Shape& v) const {
@@ -143,13 +143,18 @@ struct grouped_attention_op {
 
   template <class Try>
   static void examples(Try&& attempt) {
-    const auto with_heads = [&](const Shape& q, const Shape& k, std::size_t heads, std::size_t groups) {
-      attempt({q, k, k}, [=](const auto& x) { return apply(grouped_attention_op{heads, groups}, x[0], x[1], x[2]); });
+    const auto with_heads = [&](const Shape& q, const Shape& k, std::size_t heads, std::size_t groups,
+                                std::size_t window = 0) {
+      attempt({q, k, k}, [=](const auto& x) {
+        return apply(grouped_attention_op{heads, groups, window}, x[0], x[1], x[2]);
+      });
     };
     with_heads({2, 5, 12}, {2, 5, 6}, 4, 2);
     with_heads({1, 67, 8}, {1, 67, 4}, 2, 1);
     with_heads({1, 1, 3}, {1, 1, 3}, 1, 1);
     with_heads({0, 4, 4}, {0, 4, 2}, 2, 1);
+    with_heads({1, 7, 4}, {1, 7, 2}, 2, 1, 3);
+    with_heads({1, 140, 2}, {1, 140, 2}, 1, 1, 70);  // whole blocks of keys fall out of the window
   }
   template <class Try>
   static void typical(Try&& attempt) {
@@ -160,7 +165,7 @@ struct grouped_attention_op {
 
  private:
   [[nodiscard]] attention_sizes sizes(const Shape& q) const noexcept {
-    return {q[0], q[1], q[1], heads, groups, q[2] / heads};
+    return {q[0], q[1], q[1], heads, groups, q[2] / heads, window};
   }
   template <class T>
   [[nodiscard]] static head_array<T> array(T* data, const Shape& shape) noexcept {
@@ -177,11 +182,12 @@ template <class T, class P>
 [[nodiscard]] Tensor<T, P> causal_attention(const Tensor<T, P>& qkv, std::size_t heads) {
   return apply(causal_attention_op{heads}, qkv);
 }
-/// Causal grouped-query attention; q [B, T, heads D], k and v [B, T, groups D] -> [B, T, heads D].
+/// Causal grouped-query attention; q [B, T, heads D], k and v [B, T, groups D] -> [B, T, heads D]. A position sees the
+/// last `window` ones, itself included; 0: all.
 template <class T, class P>
 [[nodiscard]] Tensor<T, P> causal_attention(const Tensor<T, P>& q, const Tensor<T, P>& k, const Tensor<T, P>& v,
-                                            std::size_t heads, std::size_t groups) {
-  return apply(grouped_attention_op{heads, groups}, q, k, v);
+                                            std::size_t heads, std::size_t groups, std::size_t window = 0) {
+  return apply(grouped_attention_op{heads, groups, window}, q, k, v);
 }
 
 }  // namespace tinygrad::inline TINYGRAD_ABI
