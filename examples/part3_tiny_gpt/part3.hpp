@@ -16,7 +16,7 @@ struct settings {
   std::size_t layer = 0, head = 0;
   bool resume = false;
   tinygrad::gpt_config model;
-  std::uint64_t steps = 2000, warmup = 100;
+  std::uint64_t steps = 0, warmup = 100;  // 0 steps: 2000 for a file, 300 for the built-in verses, which are few
   std::size_t batch = 32, accumulate = 1;
   double rate = 2e-3, decay = 0.1, clip = 1;
   std::uint64_t seed = 1;

@@ -61,6 +61,7 @@ template <class P>
 int train(settings s) {
   const example::char_corpus corpus = example::load_corpus(s.text);
   s.model.vocabulary = corpus.tokenizer.vocab_size();
+  if (s.steps == 0) s.steps = s.text.empty() ? 300 : 2000;
   if (s.resume) {
     example::require_same_vocabulary(s.checkpoint, corpus);
     s.model = config_in(s.checkpoint);
