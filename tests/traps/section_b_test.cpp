@@ -42,7 +42,7 @@ TEST_CASE_TEMPLATE("B01 an attention row that may look nowhere gives zeros, and 
   const tensor y = attend(mask), unmasked = attend(tensor::ones({4, 4}));
   CHECK(y.data()[2] == 0);
   CHECK(y.data()[3] == 0);
-  for (const std::size_t i : {0, 1, 4, 5, 6, 7}) CHECK(y.data()[i] == unmasked.data()[i]);
+  for (const std::size_t i : {0U, 1U, 4U, 5U, 6U, 7U}) CHECK(y.data()[i] == unmasked.data()[i]);
   y.backward(tensor::ones(y.shape()));
   CHECK(q.grad().data()[2] == 0);
   CHECK(q.grad().data()[3] == 0);
