@@ -35,6 +35,7 @@
 #include <tinygrad/io/safetensors_model.hpp>  // weights in safetensors
 #include <tinygrad/io/gguf_writer.hpp>        // GGUF, read and written
 #include <tinygrad/io/npy.hpp>                // arrays for NumPy
+#include <tinygrad/quant/matrix.hpp>           // weights as they are stored, F32 to Q2_K
 #include <tinygrad/models/bigram.hpp>         // counting, and the same as a table
 #include <tinygrad/models/char_mlp.hpp>       // the last eight characters
 #include <tinygrad/models/gpt.hpp>            // GPT-2

@@ -1,0 +1,40 @@
+// Q2_K: 256 values of 2 bits in groups of 16, each with a scale and a minimum of 4 bits.
+//
+//   u8 scales[16] | u8 q[64] | f16 scale | f16 scale of the minima
+//   value = scale * (scales[g] & 15) * level - minima * (scales[g] >> 4)
+// Each half of q holds 128 values: bits 0-1 of its 32 bytes, then bits 2-3, 4-5, 6-7.
+#pragma once
+
+#include <tinygrad/quant/block.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+namespace quant {
+
+struct q2_k {
+  static constexpr ggml_type type = ggml_type::q2_k;
+  static constexpr std::size_t elements = 256, bytes = 84, group = 16;
+  static constexpr int offset = 0;
+  static constexpr bool has_base = true;
+
+  static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,
+                     float* base) noexcept {
+    const std::uint8_t* const scales = detail::bytes_at(block, 0);
+    const float d = f16_at(block + 80), minima = f16_at(block + 82);
+    for (std::size_t g = 0; g < 16; ++g) {
+      scale[g] = d * static_cast<float>(scales[g] & 15);
+      base[g] = -(minima * static_cast<float>(scales[g] >> 4));
+    }
+    const std::uint8_t* q = detail::bytes_at(block, 16);
+    for (std::size_t half = 0; half < 2; ++half, q += 32, level += 128) {
+      for (std::size_t i = 0; i < 32; ++i) {
+        level[i] = q[i] & 3;
+        level[i + 32] = (q[i] >> 2) & 3;
+        level[i + 64] = (q[i] >> 4) & 3;
+        level[i + 96] = q[i] >> 6;
+      }
+    }
+  }
+};
+
+}  // namespace quant
+}  // namespace tinygrad::inline TINYGRAD_ABI

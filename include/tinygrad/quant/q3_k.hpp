@@ -1,0 +1,39 @@
+// Q3_K: 256 values of 3 bits in groups of 16, each with a scale of 6 bits.
+//
+//   u8 high[32] | u8 q[64] | u8 scales[12] | f16 scale        value = scale * (scales[g] - 32) * (level - 4)
+// Low two bits as in Q2_K. The third bits of values 32 b to 32 b + 31 are bit b of the 32 bytes `high`.
+// Scales: four low bits in bytes 0-7 (groups 0-7 in their low halves, 8-15 in the high ones), two high bits in bytes
+// 8-11 (groups 0-3 in bits 0-1 of the four bytes, 4-7 in bits 2-3, ...).
+#pragma once
+
+#include <tinygrad/quant/block.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+namespace quant {
+
+struct q3_k {
+  static constexpr ggml_type type = ggml_type::q3_k;
+  static constexpr std::size_t elements = 256, bytes = 110, group = 16;
+  static constexpr int offset = 4;
+  static constexpr bool has_base = false;
+
+  static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,
+                     float* /*base*/) noexcept {
+    const std::uint8_t* const s = detail::bytes_at(block, 96);
+    const float d = f16_at(block + 108);
+    for (std::size_t g = 0; g < 16; ++g) {
+      const int low = g < 8 ? s[g] & 15 : s[g - 8] >> 4, high = (s[8 + g % 4] >> (g / 4 * 2)) & 3;
+      scale[g] = d * static_cast<float>((low | high << 4) - 32);
+    }
+    const std::uint8_t* const high = detail::bytes_at(block, 0);
+    for (std::size_t part = 0; part < 8; ++part, level += 32) {
+      const std::uint8_t* const q = detail::bytes_at(block, 32 + part / 4 * 32);
+      const std::size_t shift = part % 4 * 2;
+      for (std::size_t i = 0; i < 32; ++i)
+        level[i] = static_cast<std::uint8_t>(((q[i] >> shift) & 3) | ((high[i] >> part) & 1) << 2);
+    }
+  }
+};
+
+}  // namespace quant
+}  // namespace tinygrad::inline TINYGRAD_ABI

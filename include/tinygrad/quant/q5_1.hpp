@@ -1,0 +1,37 @@
+// Q5_1: 32 values of 5 bits between the smallest and the largest of the block; the fifth bits lie apart.
+//
+//   f16 scale | f16 base | u8 high[4] | u8 q[16]        value = scale * level + base
+#pragma once
+
+#include <tinygrad/quant/block.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+namespace quant {
+
+struct q5_1 {
+  static constexpr ggml_type type = ggml_type::q5_1;
+  static constexpr std::size_t elements = 32, bytes = 24, group = 32;
+  static constexpr int offset = 0;
+  static constexpr bool has_base = true;
+
+  static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* base) noexcept {
+    *scale = f16_at(block);
+    *base = f16_at(block + 2);
+    detail::unpack_nibbles(detail::bytes_at(block, 8), level);
+    detail::add_fifth_bits(detail::bytes_at(block, 4), level);
+  }
+
+  static void quantise(const float* x, std::byte* block) noexcept {
+    const auto [low, high] = detail::range_of(x, elements);
+    const float scale = (high - low) / 31, inverse = detail::inverse(scale);
+    std::uint8_t level[elements];
+    for (std::size_t i = 0; i < elements; ++i) level[i] = detail::level_of(x[i] - low, inverse, 0.5f, 31);
+    detail::put_f16(block, scale);
+    detail::put_f16(block + 2, low);
+    detail::pack_fifth_bits(level, detail::bytes_at(block, 4));
+    detail::pack_nibbles(level, detail::bytes_at(block, 8));
+  }
+};
+
+}  // namespace quant
+}  // namespace tinygrad::inline TINYGRAD_ABI

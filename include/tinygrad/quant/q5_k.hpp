@@ -1,0 +1,31 @@
+// Q5_K: 256 values of 5 bits in groups of 32, each with a scale and a minimum of 6 bits.
+//
+//   f16 scale | f16 scale of the minima | u8 scales[12] | u8 high[32] | u8 q[128]
+//   value = scale * scale[g] * level - minima * minimum[g]
+// q and scales as in Q4_K. The fifth bits of group g are bit g of the 32 bytes `high`.
+#pragma once
+
+#include <tinygrad/quant/k_scales.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+namespace quant {
+
+struct q5_k {
+  static constexpr ggml_type type = ggml_type::q5_k;
+  static constexpr std::size_t elements = 256, bytes = 176, group = 32;
+  static constexpr int offset = 0;
+  static constexpr bool has_base = true;
+
+  static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,
+                     float* base) noexcept {
+    detail::unpack_k_scales(block, scale, base);
+    for (std::size_t part = 0; part < 4; ++part)
+      detail::unpack_k_nibbles(detail::bytes_at(block, 48 + 32 * part), level + 64 * part);
+    const std::uint8_t* const high = detail::bytes_at(block, 16);
+    for (std::size_t g = 0; g < 8; ++g, level += 32)
+      for (std::size_t i = 0; i < 32; ++i) level[i] = static_cast<std::uint8_t>(level[i] | ((high[i] >> g) & 1) << 4);
+  }
+};
+
+}  // namespace quant
+}  // namespace tinygrad::inline TINYGRAD_ABI

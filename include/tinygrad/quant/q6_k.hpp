@@ -1,0 +1,37 @@
+// Q6_K: 256 values of 6 bits in groups of 16, each with a scale of 8 bits.
+//
+//   u8 low[128] | u8 high[64] | i8 scales[16] | f16 scale        value = scale * scales[g] * (level - 32)
+// Each half of `low` and `high` holds 128 values. Low four bits: the low halves of 64 bytes, then the high ones. High
+// two bits: bits 0-1 of 32 bytes, then bits 2-3, 4-5, 6-7.
+#pragma once
+
+#include <tinygrad/quant/block.hpp>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+namespace quant {
+
+struct q6_k {
+  static constexpr ggml_type type = ggml_type::q6_k;
+  static constexpr std::size_t elements = 256, bytes = 210, group = 16;
+  static constexpr int offset = 32;
+  static constexpr bool has_base = false;
+
+  static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,
+                     float* /*base*/) noexcept {
+    const std::uint8_t* const scales = detail::bytes_at(block, 192);
+    const float d = f16_at(block + 208);
+    for (std::size_t g = 0; g < 16; ++g) scale[g] = d * static_cast<float>(static_cast<std::int8_t>(scales[g]));
+    const std::uint8_t *low = detail::bytes_at(block, 0), *high = detail::bytes_at(block, 128);
+    for (std::size_t half = 0; half < 2; ++half, low += 64, high += 32, level += 128) {
+      for (std::size_t i = 0; i < 32; ++i) {
+        level[i] = static_cast<std::uint8_t>((low[i] & 15) | (high[i] & 3) << 4);
+        level[i + 32] = static_cast<std::uint8_t>((low[i + 32] & 15) | (high[i] & 12) << 2);
+        level[i + 64] = static_cast<std::uint8_t>(low[i] >> 4 | (high[i] & 48));
+        level[i + 96] = static_cast<std::uint8_t>(low[i + 32] >> 4 | (high[i] & 192) >> 2);
+      }
+    }
+  }
+};
+
+}  // namespace quant
+}  // namespace tinygrad::inline TINYGRAD_ABI
