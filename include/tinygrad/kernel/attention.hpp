@@ -59,10 +59,23 @@ struct score_block {
   T* row(std::size_t i) noexcept { return values + i * attention_block; }
 };
 
-/// scores = q k^T for a block of rows of two strided matrices.
+template <class V, class T>
+[[nodiscard]] T dot_rows(const T* a, const T* b, std::size_t n) noexcept {
+  V sum(T(0));
+  for_lanes<V>(
+      0, n, [&](std::size_t i, auto count) { sum = sum + load_lanes<V>(a + i, count) * load_lanes<V>(b + i, count); });
+  return reduce_add(sum);
+}
+
+/// scores = q k^T for a block of rows of two strided matrices. One query, as in generation, needs no blocking.
 template <class P, class T>
 void block_scores(const T* q, std::size_t q_row, std::size_t queries, const T* k, std::size_t k_row, std::size_t keys,
                   std::size_t depth, T* scores) noexcept {
+  if (queries == 1) {
+    using V = typename P::template lanes_t<T>;
+    for (std::size_t j = 0; j < keys; ++j) scores[j] = dot_rows<V>(q, k + j * k_row, depth);
+    return;
+  }
   P::gemm(gemm_args<T>{queries, keys, depth, q, static_cast<std::ptrdiff_t>(q_row), 1, k, 1,
                        static_cast<std::ptrdiff_t>(k_row), scores, static_cast<std::ptrdiff_t>(attention_block),
                        false});
@@ -71,6 +84,15 @@ void block_scores(const T* q, std::size_t q_row, std::size_t queries, const T* k
 template <class P, class T>
 void block_product(const T* weights, bool transposed, std::size_t rows, std::size_t inner, const T* b,
                    std::size_t b_row, std::size_t depth, T* c, std::size_t c_row, bool accumulate) noexcept {
+  if (rows == 1 && !transposed) {
+    using V = typename P::template lanes_t<T>;
+    for_lanes<V>(0, depth, [&](std::size_t d, auto count) {
+      V sum = accumulate ? load_lanes<V>(c + d, count) : V(T(0));
+      for (std::size_t j = 0; j < inner; ++j) sum = sum + V(weights[j]) * load_lanes<V>(b + j * b_row + d, count);
+      store_lanes(c + d, sum, count);
+    });
+    return;
+  }
   constexpr auto step = static_cast<std::ptrdiff_t>(attention_block);
   P::gemm(gemm_args<T>{rows, depth, inner, weights, transposed ? 1 : step, transposed ? step : 1, b,
                        static_cast<std::ptrdiff_t>(b_row), 1, c, static_cast<std::ptrdiff_t>(c_row), accumulate});
@@ -203,14 +225,6 @@ void score_gradient(T* p, T* dp, seen_range seen, std::size_t n, T scale, T log_
     const V ds = load_lanes<V>(p + i, count) * (load_lanes<V>(dp + i, count) - V(correction)) * V(scale);
     store_lanes(dp + i, ds, count);
   });
-}
-
-template <class V, class T>
-[[nodiscard]] T dot_rows(const T* a, const T* b, std::size_t n) noexcept {
-  V sum(T(0));
-  for_lanes<V>(
-      0, n, [&](std::size_t i, auto count) { sum = sum + load_lanes<V>(a + i, count) * load_lanes<V>(b + i, count); });
-  return reduce_add(sum);
 }
 
 /// Gradients of one query head. `first_of_group` says whether dk and dv of its group have been written yet.
