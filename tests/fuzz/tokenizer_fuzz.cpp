@@ -89,13 +89,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<BpeTokenizer> made;
     for (int k = 0; k <= static_cast<int>(pre_tokenizer::gpt4o); ++k) {
       made.emplace_back(byte_level(static_cast<pre_tokenizer>(k)));
-      static_cast<void>(made.back().encode("warm"));  // the piece cache is made once
     }
     return made;
   }();
   static const SentencePieceTokenizer spm(scored());
   for (const BpeTokenizer& tok : all) text_survives(tok, bytes);
-  text_survives(spm, bytes);
+  if (bytes.find(sentencepiece_blank) == std::string_view::npos) text_survives(spm, bytes);  // its sign is a blank
   must(to_nfc(to_nfc(bytes)) == to_nfc(bytes), "composed twice, a text is composed once");
 
   file_is_judged(size, [&] {

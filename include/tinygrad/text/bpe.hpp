@@ -160,7 +160,7 @@ class BpeTokenizer {
  private:
   void encode_ordinary(std::string_view text, std::vector<token_id>& ids) const {
     token_sink sink(ids);
-    auto cache = cache_.take();
+    auto cache = cache_.take(text.size());
     const char* const end = text.data() + text.size();
     for_each_piece(pre_, text, [&](const char* p, const char* q) {
       const std::string_view piece(p, static_cast<std::size_t>(q - p));

@@ -59,6 +59,12 @@ class PieceCache {
     token_id ids[most_tokens] = {};
   };
 
+  /// Large enough for a text of that many bytes, up to two megabytes.
+  explicit PieceCache(std::size_t text_bytes)
+      : shift_(64 - set_bits_for(text_bytes)), lines_(std::size_t{2} << set_bits_for(text_bytes)) {}
+
+  [[nodiscard]] bool serves(std::size_t text_bytes) const noexcept { return shift_ <= 64 - set_bits_for(text_bytes); }
+
   /// The line of a piece, or nullptr.
   [[nodiscard]] const line* find(const piece_key& key) const noexcept {
     const line* const set = &lines_[set_of(key)];
@@ -85,22 +91,28 @@ class PieceCache {
     } else {
       std::memcpy(words, p, n);
     }
-    return {words[0], words[1] | std::uint64_t{n} << 56};
+    constexpr int last_byte = std::endian::native == std::endian::little ? 56 : 0;
+    return {words[0], words[1] | std::uint64_t{n} << last_byte};
   }
 
  private:
-  static constexpr int set_bits = 14;  // 2^14 sets of two lines: two megabytes
-
-  static std::size_t set_of(const piece_key& key) noexcept {
+  // One set of two lines for 32 bytes of text, from 2^8 sets (32 KiB) to 2^14 (2 MiB).
+  static int set_bits_for(std::size_t text_bytes) noexcept {
+    int bits = 8;
+    while (bits < 14 && std::size_t{32} << bits < text_bytes) ++bits;
+    return bits;
+  }
+  std::size_t set_of(const piece_key& key) const noexcept {
     const std::uint64_t mixed = key.low ^ std::rotl(key.high * 0xFF51AFD7ED558CCDu, 31);
-    return static_cast<std::size_t>(mixed * 0x9E3779B97F4A7C15u >> (64 - set_bits)) * 2;
+    return static_cast<std::size_t>(mixed * 0x9E3779B97F4A7C15u >> shift_) * 2;
   }
 
-  std::vector<line> lines_ = std::vector<line>(std::size_t{2} << set_bits);
+  int shift_;
+  std::vector<line> lines_;
 };
 
 /// Lends a cache to one call at a time and keeps it, with what it has learned, for the next. A call that finds it lent
-/// out gets a new one; of two that come back one stays. What a tokenizer answers never depends on it.
+/// out or too small gets a new one; of two that come back one stays. What a tokenizer answers never depends on it.
 class CacheKeeper {
  public:
   CacheKeeper() = default;
@@ -108,9 +120,10 @@ class CacheKeeper {
   CacheKeeper& operator=(const CacheKeeper&) noexcept { return *this; }
   ~CacheKeeper() { delete kept_.load(); }
 
-  [[nodiscard]] std::unique_ptr<PieceCache> take() const {
+  [[nodiscard]] std::unique_ptr<PieceCache> take(std::size_t text_bytes) const {
     std::unique_ptr<PieceCache> cache(kept_.exchange(nullptr));
-    return cache ? std::move(cache) : std::make_unique<PieceCache>();
+    if (!cache || !cache->serves(text_bytes)) cache = std::make_unique<PieceCache>(text_bytes);
+    return cache;
   }
   void give_back(std::unique_ptr<PieceCache> cache) const noexcept { cache.reset(kept_.exchange(cache.release())); }
 

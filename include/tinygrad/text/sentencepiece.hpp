@@ -387,7 +387,7 @@ class SentencePieceTokenizer {
   // User-defined pieces are cut out first; nothing merges with them.
   void encode_part(const std::string& text, std::vector<token_id>& ids) const {
     token_sink sink(ids);
-    auto cache = cache_.take();
+    auto cache = cache_.take(text.size());
     const char* const end = text.data() + text.size();
     user_defined_.split(
         text, false, [&](std::string_view part) { encode_words(part, end, *cache, sink); },
