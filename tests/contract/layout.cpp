@@ -207,7 +207,7 @@ problems check_left_overs(const source_tree& sources) {
       ++number;
       const std::string where = path + ":" + std::to_string(number) + ": ";
       for (const std::string& mark : marks)  // unless in quotes: a comment may cite somebody else's
-        if (contains(line, mark) && !contains(line, '"' + mark)) found.push_back(where + "unfinished: " + mark);
+        if (contains_word(line, mark) && !contains(line, '"' + mark)) found.push_back(where + "unfinished: " + mark);
       for (const std::string& machine : paths)
         if (contains(line, machine)) found.push_back(where + "a path of one machine: " + machine);
     }
