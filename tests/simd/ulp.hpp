@@ -1,10 +1,12 @@
 // Errors in units in the last place, and ready-made sample points over the whole range of a format.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 namespace simd_test {
@@ -45,6 +47,14 @@ double ulp_error(T got, Wide want) {
   const int last = std::max(exponent - limits::digits, limits::min_exponent - limits::digits);
   return static_cast<double>(std::fabs(std::ldexp(static_cast<Wide>(got) - want, -last)));
 }
+
+// The format to compare with.
+template <class T>
+using wider = std::conditional_t<sizeof(T) == 4, double, long double>;
+
+// Where long double is no wider than double the reference itself is off by up to a unit.
+template <class T>
+constexpr double reference_slack = std::numeric_limits<wider<T>>::digits > std::numeric_limits<T>::digits + 8 ? 0 : 1;
 
 // A small generator of our own: the samples are the same everywhere.
 class sequence {
@@ -87,3 +97,17 @@ void append_around(std::vector<T>& out, double x, int neighbours) {
 }
 
 }  // namespace simd_test
+
+// What the math is tested on. Sanitizers make these long straight-line functions many times slower to compile.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SIMD_TEST_SANITIZED
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define SIMD_TEST_SANITIZED
+#endif
+#if defined(SIMD_TEST_SANITIZED)
+#define NATIVE_AND_PLAIN tinygrad::pack<float>, double
+#else
+#define NATIVE_AND_PLAIN tinygrad::pack<float>, tinygrad::pack<double>, float, double
+#endif
