@@ -40,6 +40,7 @@
 #include <tinygrad/models/char_mlp.hpp>       // the last eight characters
 #include <tinygrad/models/gpt.hpp>            // GPT-2
 #include <tinygrad/models/load_llama.hpp>    // Llama, Mistral, Qwen
+#include <tinygrad/models/load_gguf.hpp>     // and GGUF files, quantised or not
 #include <tinygrad/models/load.hpp>           // published weights by name
 #include <tinygrad/models/checkpoint.hpp>     // runs that can be resumed
 #include <tinygrad/train/trainer.hpp>         // one update after another

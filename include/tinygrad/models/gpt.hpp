@@ -100,7 +100,7 @@ struct GptMlp {
   /// x [..., C] -> [..., C]. Bias and GELU run as one fused pass.
   [[nodiscard]] tensor operator()(const tensor& x) const {
     const auto bias_gelu = [](const auto& u, const auto& b) { return fn::gelu{}(u + b); };
-    return c_proj(map(bias_gelu, matmul(x, c_fc.weight), c_fc.bias));
+    return c_proj(map(bias_gelu, c_fc.product(x), c_fc.bias));
   }
 };
 
@@ -136,10 +136,11 @@ struct Gpt {
   using tensor = Tensor<T, P>;
 
   gpt_config config;
-  Embedding<T, P> wte;  // [V, C]; also the head
+  Embedding<T, P> wte;  // [V, C]; also the head, unless the file has one of its own
   Embedding<T, P> wpe;  // [positions, C]
   std::vector<GptBlock<T, P>> h;
   LayerNorm<T, P> ln_f;
+  QuantMatrix own_head;  // [V, C]: GGUF files may keep the head apart, in another format than the table
 
   Gpt() = default;
   /// A model with GPT-2's initialisation: normal with deviation 0.02, projections into the residual stream scaled down
@@ -195,7 +196,7 @@ struct Gpt {
   }
   /// Logits [batch, length, V] of the token that follows each position.
   [[nodiscard]] tensor operator()(std::span<const int> ids, std::size_t batch, std::size_t length) const {
-    return matmul_t(features(ids, batch, length), wte.weight);
+    return head(features(ids, batch, length));
   }
 
   // --- generation: the concept language_model ----------------------------------------------------------------------
@@ -226,7 +227,12 @@ struct Gpt {
     }
     cache.advance(length);
     if (which == logits_of::last && length > 1) x = narrow(x, 1, length - 1, 1);
-    return matmul_t(ln_f(x), wte.weight);
+    return head(ln_f(x));
+  }
+
+ private:
+  [[nodiscard]] tensor head(const tensor& x) const {
+    return own_head.defined() ? multiply_stored(x, own_head) : wte.head(x);
   }
 };
 

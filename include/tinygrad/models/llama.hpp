@@ -24,6 +24,7 @@
 #include <tinygrad/nn/init.hpp>
 #include <tinygrad/nn/module.hpp>
 #include <tinygrad/nn/norm.hpp>
+#include <tinygrad/nn/stored.hpp>
 #include <tinygrad/ops/activation.hpp>
 #include <tinygrad/ops/attention.hpp>
 #include <tinygrad/ops/matmul.hpp>
@@ -78,8 +79,9 @@ template <class T, class P = default_policy>
 struct Projection {
   using tensor = Tensor<T, P>;
 
-  tensor weight;  // [out, in]
-  tensor bias;    // [out], or undefined
+  tensor weight;       // [out, in]
+  tensor bias;         // [out], or undefined
+  QuantMatrix stored;  // [out, in] in a file's format, in place of weight
 
   Projection() = default;
   template <class Generator>
@@ -94,7 +96,7 @@ struct Projection {
   }
   /// x [..., in] -> [..., out].
   [[nodiscard]] tensor operator()(const tensor& x) const {
-    const tensor y = matmul_t(x, weight);
+    const tensor y = stored.defined() ? multiply_stored(x, stored) : matmul_t(x, weight);
     return bias.defined() ? y + bias : y;
   }
 };
@@ -309,7 +311,7 @@ struct Llama {
  private:
   [[nodiscard]] tensor head(const tensor& x) const {
     const tensor normed = model.norm(x);
-    return config.tied ? matmul_t(normed, model.embed_tokens.weight) : lm_head(normed);
+    return config.tied ? model.embed_tokens.head(normed) : lm_head(normed);
   }
 };
 

@@ -5,7 +5,9 @@
 #include <span>
 #include <tinygrad/nn/init.hpp>
 #include <tinygrad/nn/module.hpp>
+#include <tinygrad/nn/stored.hpp>
 #include <tinygrad/ops/embedding.hpp>
+#include <tinygrad/ops/matmul.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
@@ -13,7 +15,8 @@ template <class T, class P = default_policy>
 struct Embedding {
   using tensor = Tensor<T, P>;
 
-  tensor weight;  // [ids, channels]
+  tensor weight;       // [ids, channels]
+  QuantMatrix stored;  // the same in a file's format, in place of weight
 
   Embedding() = default;
   template <class Generator>
@@ -27,7 +30,11 @@ struct Embedding {
 
   /// ids of shape `shape` -> [shape..., channels]. Throws index_error for an id outside the table.
   [[nodiscard]] tensor operator()(std::span<const int> ids, const Shape& shape) const {
-    return embedding(weight, ids, shape);
+    return stored.defined() ? stored_rows<T, P>(stored, ids, shape) : embedding(weight, ids, shape);
+  }
+  /// x [..., channels] times the table's transpose -> [..., ids]: a head tied to the table.
+  [[nodiscard]] tensor head(const tensor& x) const {
+    return stored.defined() ? multiply_stored(x, stored) : matmul_t(x, weight);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <tinygrad/nn/init.hpp>
 #include <tinygrad/nn/module.hpp>
+#include <tinygrad/nn/stored.hpp>
 #include <tinygrad/ops/matmul.hpp>
 #include <tinygrad/ops/operators.hpp>
 
@@ -14,8 +15,9 @@ template <class T, class P = default_policy>
 struct Linear {
   using tensor = Tensor<T, P>;
 
-  tensor weight;  // [in, out]
-  tensor bias;    // [out], or undefined for none
+  tensor weight;       // [in, out]
+  tensor bias;         // [out], or undefined for none
+  QuantMatrix stored;  // [out, in] in a file's format, in place of weight
 
   Linear() = default;
   /// Weights drawn from the normal distribution with the given deviation; a bias of zeros.
@@ -35,9 +37,13 @@ struct Linear {
     visit("bias", bias);
   }
 
+  /// x W without the bias: x [..., in] -> [..., out].
+  [[nodiscard]] tensor product(const tensor& x) const {
+    return stored.defined() ? multiply_stored(x, stored) : matmul(x, weight);
+  }
   /// x [..., in] -> [..., out].
   [[nodiscard]] tensor operator()(const tensor& x) const {
-    const tensor y = matmul(x, weight);
+    const tensor y = product(x);
     return bias.defined() ? y + bias : y;
   }
 };
