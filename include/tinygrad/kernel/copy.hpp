@@ -96,6 +96,22 @@ class copy_cursor {
   std::array<std::size_t, static_cast<std::size_t>(max_rank)> index_{};
 };
 
+/// Puts the axis with the largest step outermost, so that one side is walked in the order of its memory.
+inline void order_axes(copy_plan& plan, std::size_t copy_plan::axis::*step) noexcept {
+  for (std::size_t k = 1; k < plan.rank; ++k)
+    for (std::size_t j = k; j > 0 && plan.axes[j - 1].*step < plan.axes[j].*step; --j)
+      std::swap(plan.axes[j - 1], plan.axes[j]);
+}
+
+/// The order in which to copy rows: one side's, which runs through memory once, while the other jumps between as many
+/// places as the second axis from the end is long. Fewer places are faster, so that number decides the side.
+[[nodiscard]] inline copy_plan fewest_streams(const copy_plan& by_output) noexcept {
+  copy_plan by_input = by_output;
+  order_axes(by_input, &copy_plan::axis::in_step);
+  const std::size_t rank = by_output.rank;
+  return rank > 1 && by_input.axes[rank - 2].size < by_output.axes[rank - 2].size ? by_input : by_output;
+}
+
 /// Rows along the last axis: contiguous on both sides, or a column picked element by element.
 template <class P, class T>
 void copy_rows(const copy_plan& plan, const T* in, T* out, bool accumulate) noexcept {
@@ -195,13 +211,11 @@ template <class P, class T>
 void copy_box(copy_plan plan, const T* in, T* out, bool accumulate) noexcept {
   if (plan.count(plan.rank) == 0) return;
   if (plan.rank == 0) plan.axes[plan.rank++] = {1, 1, 1};
-  for (std::size_t k = 1; k < plan.rank; ++k)  // the output is walked in the order of its memory
-    for (std::size_t j = k; j > 0 && plan.axes[j - 1].out_step < plan.axes[j].out_step; --j)
-      std::swap(plan.axes[j - 1], plan.axes[j]);
+  detail::order_axes(plan, &copy_plan::axis::out_step);
   std::size_t fastest_in = plan.rank - 1;
   for (std::size_t k = 0; k < plan.rank; ++k)
     if (plan.axes[k].in_step < plan.axes[fastest_in].in_step) fastest_in = k;
-  if (fastest_in == plan.rank - 1) return detail::copy_rows<P>(plan, in, out, accumulate);
+  if (fastest_in == plan.rank - 1) return detail::copy_rows<P>(detail::fewest_streams(plan), in, out, accumulate);
   for (std::size_t k = fastest_in; k + 2 < plan.rank; ++k) std::swap(plan.axes[k], plan.axes[k + 1]);
   if (accumulate)
     detail::copy_turned<true, P>(plan, in, out);
