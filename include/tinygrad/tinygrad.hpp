@@ -41,10 +41,12 @@
 #include <tinygrad/models/gpt.hpp>            // GPT-2
 #include <tinygrad/models/load_llama.hpp>    // Llama, Mistral, Qwen
 #include <tinygrad/models/load_gguf.hpp>     // and GGUF files, quantised or not
+#include <tinygrad/models/export_gguf.hpp>   // a GPT as GGUF
 #include <tinygrad/models/load.hpp>           // published weights by name
 #include <tinygrad/models/checkpoint.hpp>     // runs that can be resumed
 #include <tinygrad/train/trainer.hpp>         // one update after another
 #include <tinygrad/generate/generate.hpp>     // sampling with a key/value cache
+#include <tinygrad/generate/probe.hpp>       // hidden states, for NumPy
 #include <tinygrad/viz/dot.hpp>               // graphs as pictures
 #include <tinygrad/viz/progress.hpp>          // runs as text
 #include <tinygrad/viz/svg.hpp>               // charts

@@ -1,0 +1,186 @@
+// info, quantize, convert: what is in a file, and files made from files.
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <tinygrad/models/export_gguf.hpp>
+#include <vector>
+
+#include "../support/char_corpus.hpp"
+#include "ember.hpp"
+
+namespace ember {
+
+using namespace tinygrad;
+
+std::string json_text(const std::string& text) { return write_json(json_value(text)); }
+
+namespace {
+
+std::string value_text(const gguf_ref& value) {
+  const gguf_pair& pair = value.pair();
+  if (pair.is_array) return value.kind_text();
+  switch (pair.kind) {
+    case gguf_kind::string: {
+      std::string text(value.text().substr(0, 80));
+      return value.text().size() > 80 ? text + "..." : text;
+    }
+    case gguf_kind::boolean:
+      return value.boolean() ? "true" : "false";
+    default: {
+      char digits[32];
+      std::snprintf(digits, sizeof digits, "%.10g", value.number());
+      return digits;
+    }
+  }
+}
+
+ggml_type type_called(const std::string& name) {
+  for (const ggml_type_info& info : ggml_types) {
+    std::string lower(info.name);
+    for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (lower == name) return info.type;
+  }
+  throw value_error("no tensor type is called " + name);
+}
+
+/// The tensors of a file again, matrices in another format where their rows allow it.
+class requantizer {
+ public:
+  requantizer(const gguf_file& file, ggml_type type) : file_(file), type_(type) {}
+
+  void add_all(gguf_writer& out) {
+    matrices_.reserve(file_.tensors().size());
+    for (const gguf_tensor& tensor : file_.tensors()) {
+      const bool matrix = tensor.sizes.size() == 2 && tensor.name != "position_embd.weight";
+      if (!matrix || tensor.sizes[1] % info_of(type_).elements != 0) {
+        out.add_tensor(tensor.name, tensor.type, tensor.sizes, file_.bytes(tensor));
+        continue;
+      }
+      const auto rows = static_cast<std::size_t>(tensor.sizes[0]), columns = static_cast<std::size_t>(tensor.sizes[1]);
+      std::vector<float> values(rows * columns);
+      QuantMatrix(tensor.type, rows, columns, file_.bytes(tensor)).dequantise(values);
+      matrices_.push_back(QuantMatrix::quantise(type_, rows, columns, values));
+      out.add_tensor(tensor.name, type_, tensor.sizes, matrices_.back().bytes());
+    }
+  }
+
+ private:
+  const gguf_file& file_;
+  ggml_type type_;
+  std::vector<QuantMatrix> matrices_;
+};
+
+/// All metadata of a file again.
+void copy_metadata(const gguf_file& file, gguf_writer& out) {
+  for (const gguf_pair& pair : file.pairs()) {
+    if (pair.key == "general.alignment") continue;
+    const gguf_ref value = file[pair.key];
+    const auto number = [&](auto tag) {
+      using stored = decltype(tag);
+      if (pair.is_array)
+        out.set_array<stored>(pair.key, value.numbers<stored>());
+      else if constexpr (std::is_floating_point_v<stored>)
+        out.set(pair.key, static_cast<stored>(value.number()));
+      else if constexpr (std::is_signed_v<stored>)
+        out.set(pair.key, static_cast<stored>(value.int64()));
+      else
+        out.set(pair.key, static_cast<stored>(value.uint64()));
+    };
+    switch (pair.kind) {
+      case gguf_kind::string:
+        if (pair.is_array)
+          out.set_texts(pair.key, value.texts());
+        else
+          out.set(pair.key, value.text());
+        break;
+      case gguf_kind::boolean:
+        if (pair.is_array) throw value_error("arrays of truth values are not copied: " + std::string(pair.key));
+        out.set(pair.key, value.boolean());
+        break;
+      case gguf_kind::u8:
+        number(std::uint8_t{});
+        break;
+      case gguf_kind::i8:
+        number(std::int8_t{});
+        break;
+      case gguf_kind::u16:
+        number(std::uint16_t{});
+        break;
+      case gguf_kind::i16:
+        number(std::int16_t{});
+        break;
+      case gguf_kind::u32:
+        number(std::uint32_t{});
+        break;
+      case gguf_kind::i32:
+        number(std::int32_t{});
+        break;
+      case gguf_kind::f32:
+        number(float{});
+        break;
+      case gguf_kind::u64:
+        number(std::uint64_t{});
+        break;
+      case gguf_kind::i64:
+        number(std::int64_t{});
+        break;
+      case gguf_kind::f64:
+        number(double{});
+        break;
+      case gguf_kind::array:
+        throw value_error("arrays of arrays are not copied: " + std::string(pair.key));
+    }
+  }
+}
+
+}  // namespace
+
+int info(const settings& s) {
+  const gguf_file file(s.model);
+  std::uint64_t numbers = 0, bytes = 0;
+  std::printf("%s: GGUF version %u\n", s.model.c_str(), file.version());
+  for (const gguf_pair& pair : file.pairs())
+    std::printf("  %-42.*s %s\n", static_cast<int>(pair.key.size()), pair.key.data(),
+                value_text(file[pair.key]).c_str());
+  for (const gguf_tensor& tensor : file.tensors()) {
+    std::string sizes;
+    for (const std::uint64_t size : tensor.sizes) sizes.append(sizes.empty() ? "" : ", ").append(std::to_string(size));
+    std::printf("  %-34s %-6s [%s]\n", tensor.name.c_str(), std::string(name_of(tensor.type)).c_str(), sizes.c_str());
+    numbers += tensor.count();
+    bytes += tensor.bytes;
+  }
+  std::printf("%zu tensors, %llu numbers, %llu bytes\n", file.tensors().size(),
+              static_cast<unsigned long long>(numbers), static_cast<unsigned long long>(bytes));
+  return 0;
+}
+
+int quantize(const settings& s) {
+  const gguf_file file(s.model);
+  gguf_writer out;
+  copy_metadata(file, out);
+  requantizer work(file, type_called(s.type));
+  work.add_all(out);
+  out.write(s.output);
+  std::printf("%s: %ju bytes, from %ju\n", s.output.c_str(), std::uintmax_t{std::filesystem::file_size(s.output)},
+              std::uintmax_t{std::filesystem::file_size(s.model)});
+  return 0;
+}
+
+int convert(const settings& s) {
+  const bool folder = std::filesystem::is_directory(s.model);
+  const std::string config_path = folder ? s.model + "/config.json" : s.model;
+  const gpt_config config =
+      folder ? read_gpt_config(read_json_file(config_path))
+             : read_gpt_config(json_document{parse_json(example::note_of(s.model, "config"), s.model), s.model});
+  leave_uninitialized open;
+  Gpt<float> model(config, open);
+  static_cast<void>(load_weights(model, safetensors_model(s.model)));
+  write_gpt_gguf(s.output, model, type_called(s.type), [&](gguf_writer& out) {
+    out.set("tokenizer.ggml.model", "none");
+    if (!folder) out.set("tinygrad.characters", example::note_of(s.model, "vocabulary"));
+  });
+  std::printf("%s: %ju bytes\n", s.output.c_str(), std::uintmax_t{std::filesystem::file_size(s.output)});
+  return 0;
+}
+
+}  // namespace ember

@@ -1,0 +1,84 @@
+// Writing a GPT as GGUF, for llama.cpp and for ourselves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <tinygrad/io/gguf_writer.hpp>
+#include <tinygrad/models/gpt.hpp>
+#include <tinygrad/models/load_gguf.hpp>
+#include <tinygrad/quant/matrix.hpp>
+#include <vector>
+
+namespace tinygrad::inline TINYGRAD_ABI {
+
+namespace detail {
+
+/// Tensors of a GGUF file in the making, and the memory of those that had to be converted.
+class gguf_tensors {
+ public:
+  explicit gguf_tensors(gguf_writer& out) : out_(out) {}
+
+  /// Adds values [rows, columns] (one axis when rows is 0) as `type`; where a row is no whole number of blocks, as F32.
+  void add(const std::string& name, ggml_type type, std::size_t rows, std::size_t columns, std::vector<float> values) {
+    const ggml_type used = columns % info_of(type).elements == 0 ? type : ggml_type::f32;
+    matrices_.push_back(QuantMatrix::quantise(used, rows == 0 ? 1 : rows, columns, values));
+    std::vector<std::uint64_t> sizes{columns};
+    if (rows != 0) sizes.insert(sizes.begin(), rows);
+    out_.add_tensor(name, used, sizes, matrices_.back().bytes());
+  }
+
+ private:
+  gguf_writer& out_;
+  std::vector<QuantMatrix> matrices_;
+};
+
+/// Values of a matrix [rows, columns] turned to [columns, rows].
+template <class T, class P>
+[[nodiscard]] std::vector<float> turned(const Tensor<T, P>& x) {
+  const std::size_t rows = x.shape()[0], columns = x.shape()[1];
+  std::vector<float> result(x.count());
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j) result[j * rows + i] = static_cast<float>(x.data()[i * columns + j]);
+  return result;
+}
+
+}  // namespace detail
+
+/// Writes the model to `path`, matrices as `type`, norms and biases as F32. `add_vocabulary(writer)` adds the keys of
+/// the tokenizer; llama.cpp opens files whose tokenizer.ggml.model is "none" too, for work on ids.
+/// Throws io_error, and value_error for a type that cannot be made and a model whose weights are stored in a file.
+template <class T, class P, class AddVocabulary>
+void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, AddVocabulary&& add_vocabulary) {
+  if (!model.wte.weight.defined()) throw value_error("[gguf] the model's weights are those of a file already");
+  const gpt_config& config = model.config;
+  gguf_writer out;
+  const auto count = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
+  out.set("general.architecture", "gpt2");
+  out.set("general.name", "tinygrad gpt");
+  out.set("gpt2.context_length", count(config.positions));
+  out.set("gpt2.embedding_length", count(config.channels));
+  out.set("gpt2.feed_forward_length", count(4 * config.channels));
+  out.set("gpt2.block_count", count(config.layers));
+  out.set("gpt2.attention.head_count", count(config.heads));
+  out.set("gpt2.attention.layer_norm_epsilon", static_cast<float>(config.norm_epsilon));
+  out.set("general.file_type", std::uint32_t{type == ggml_type::f16 ? 1U : type == ggml_type::q8_0 ? 7U : 0U});
+  add_vocabulary(out);
+  detail::gguf_tensors tensors(out);
+  for_each_parameter(model, [&](const std::string& name, const auto& tensor) {
+    const std::size_t dot = name.rfind('.');
+    const std::string theirs = detail::gguf_name(detail::gpt_names, "h.", name.substr(0, dot)) + name.substr(dot);
+    const Shape& shape = tensor.shape();
+    if (shape.rank() == 1)
+      tensors.add(theirs, ggml_type::f32, 0, shape[0], {tensor.data().begin(), tensor.data().end()});
+    else if (name.starts_with("h."))  // Conv1D keeps [in, out]
+      tensors.add(theirs, type, shape[1], shape[0], detail::turned(tensor));
+    else
+      tensors.add(theirs, name == "wpe.weight" ? ggml_type::f32 : type, shape[0], shape[1],
+                  {tensor.data().begin(), tensor.data().end()});
+  });
+  out.write(path);
+}
+
+}  // namespace tinygrad::inline TINYGRAD_ABI
