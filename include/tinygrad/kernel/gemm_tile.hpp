@@ -21,6 +21,22 @@ inline constexpr int vector_registers = 32;
 inline constexpr int vector_registers = 16;
 #endif
 
+constexpr std::size_t ceil_div(std::size_t a, std::size_t b) noexcept { return a == 0 ? 0 : (a - 1) / b + 1; }
+constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept { return b < a ? b : a; }
+
+/// `count` things dealt into `parts` nearly equal runs, the longer ones first.
+struct even_parts {
+  std::size_t parts = 0, base = 0, longer = 0;
+  constexpr even_parts() = default;
+  constexpr even_parts(std::size_t count, std::size_t into) noexcept
+      : parts(into), base(count / into), longer(count % into) {}
+  [[nodiscard]] constexpr std::size_t begin(std::size_t part) const noexcept {
+    return part * base + smaller(part, longer);
+  }
+  [[nodiscard]] constexpr std::size_t size(std::size_t part) const noexcept { return base + (part < longer ? 1 : 0); }
+  [[nodiscard]] constexpr std::size_t largest() const noexcept { return size(0); }
+};
+
 template <class T>
 struct gemm_tile {
   static constexpr std::size_t lanes = static_cast<std::size_t>(native_lanes<T>);
@@ -56,6 +72,21 @@ struct tile_args {
   bool accumulate;
 };
 
+/// N packs that are to live in registers: set one by one from the start, because clearing an array in a loop, as
+/// default construction would, takes it to memory.
+template <class V, std::size_t N>
+struct registers {
+  V v[N];
+  TINYGRAD_ALWAYS_INLINE V& operator[](std::size_t i) noexcept { return v[i]; }
+  static TINYGRAD_ALWAYS_INLINE registers zeros() noexcept { return zeros(std::make_index_sequence<N>{}); }
+
+ private:
+  template <std::size_t... K>
+  static TINYGRAD_ALWAYS_INLINE registers zeros(std::index_sequence<K...>) noexcept {
+    return {{(static_cast<void>(K), V(scalar_of<V>(0)))...}};
+  }
+};
+
 /// Writes the part of a full tile that lies inside C.
 template <class T>
 TINYGRAD_NOINLINE void store_clipped(const T* tile, std::size_t tile_row, std::size_t rows,
@@ -77,17 +108,17 @@ TINYGRAD_ALWAYS_INLINE void prefetch_rows(const T* c, std::ptrdiff_t c_row, std:
 
 /// A tile of H rows and W packs V. Every loop over the tile has constant bounds and is unrolled: the array of sums
 /// lives in registers.
-template <class V, std::size_t H, std::size_t W, std::size_t... K>
-TINYGRAD_ALWAYS_INLINE void compute_tile(const tile_args<scalar_of<V>>& args, std::index_sequence<K...>) noexcept {
+template <class V, std::size_t H, std::size_t W>
+TINYGRAD_ALWAYS_INLINE void compute_tile(const tile_args<scalar_of<V>>& args) noexcept {
   using T = scalar_of<V>;
   constexpr std::size_t L = static_cast<std::size_t>(lanes<V>);
-  V sum[] = {(static_cast<void>(K), V(T(0)))...};
+  auto sum = registers<V, H * W>::zeros();
   const T* a = args.a;
   const T* b = args.b;
   const std::ptrdiff_t a_row = args.a_row, a_col = args.a_col, b_row = args.b_row;
   if (args.k >= 256) prefetch_rows(args.c, args.c_row, H, W * L);
   for (std::size_t p = args.k; p != 0; --p, a += a_col, b += b_row) {
-    V b_vec[W];
+    auto b_vec = registers<V, W>::zeros();
 #pragma GCC unroll 8
     for (std::size_t w = 0; w < W; ++w) b_vec[w] = V::load(b + w * L);
 #pragma GCC unroll 8
@@ -118,7 +149,7 @@ template <class T, std::size_t H, std::size_t Kind>
 TINYGRAD_NOINLINE void tile_of(const tile_args<T>& args) noexcept {
   constexpr std::size_t columns = gemm_tile<T>::columns_of(Kind);
   constexpr std::size_t L = columns < gemm_tile<T>::lanes ? columns : gemm_tile<T>::lanes, W = columns / L;
-  compute_tile<pack<T, static_cast<int>(L)>, H, W>(args, std::make_index_sequence<H * W>{});
+  compute_tile<pack<T, static_cast<int>(L)>, H, W>(args);
 }
 
 template <class T>

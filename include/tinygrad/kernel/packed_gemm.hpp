@@ -19,22 +19,6 @@
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace detail {
 
-constexpr std::size_t ceil_div(std::size_t a, std::size_t b) noexcept { return a == 0 ? 0 : (a - 1) / b + 1; }
-constexpr std::size_t smaller(std::size_t a, std::size_t b) noexcept { return b < a ? b : a; }
-
-/// `count` things dealt into `parts` nearly equal runs, the longer ones first.
-struct even_parts {
-  std::size_t parts = 0, base = 0, longer = 0;
-  constexpr even_parts() = default;
-  constexpr even_parts(std::size_t count, std::size_t into) noexcept
-      : parts(into), base(count / into), longer(count % into) {}
-  [[nodiscard]] constexpr std::size_t begin(std::size_t part) const noexcept {
-    return part * base + smaller(part, longer);
-  }
-  [[nodiscard]] constexpr std::size_t size(std::size_t part) const noexcept { return base + (part < longer ? 1 : 0); }
-  [[nodiscard]] constexpr std::size_t largest() const noexcept { return size(0); }
-};
-
 /// Whether m n k multiplications are too few for packing and threads to pay.
 constexpr bool small_work(std::size_t m, std::size_t n, std::size_t k) noexcept {
   constexpr std::size_t limit = std::size_t{1} << 18;  // 64 cubed
@@ -215,7 +199,10 @@ class tiled_product {
   std::size_t panel_begin_ = 0, panel_count_ = 0, p_begin_ = 0, depth_ = 0, group_begin_ = 0, group_count_ = 0;
 };
 
-inline constexpr std::size_t few_rows = 8;
+#ifndef TG_FR
+#define TG_FR 8
+#endif
+inline constexpr std::size_t few_rows = TG_FR;
 
 /// C = 0, unless it accumulates: the product for k == 0.
 template <class T>
@@ -235,16 +222,17 @@ void few_rows_product(const gemm_args<T>& g) noexcept {
     Split::run(g.n, grain, [&](std::size_t begin, std::size_t end) { few_rows_columns(g, begin, end); });
     return;
   }
-  // Dot products want the rows of A contiguous.
-  const bool gather = g.a_col != 1;
+  const bool gather = g.a_col != 1;  // dot products want the rows of A contiguous
   const packing_buffer<T> buffer(gather ? g.m * g.k : 0);
   if (buffer.failed()) return naive_gemm(g);
-  for (std::size_t i = 0; i < g.m && gather; ++i) {
-    pack_rows_transposed(g.a + static_cast<std::ptrdiff_t>(i) * g.a_row, 0, g.a_col, 1, g.k, buffer.data() + i * g.k);
+  gemm_args<T> h = g;
+  if (gather) {
+    pack_rows_transposed(g.a, g.a_col, g.a_row, g.k, g.m, buffer.data());
+    h.a = buffer.data();
+    h.a_row = static_cast<std::ptrdiff_t>(g.k);
+    h.a_col = 1;
   }
-  const T* const a = gather ? buffer.data() : g.a;
-  const std::ptrdiff_t a_row = gather ? static_cast<std::ptrdiff_t>(g.k) : g.a_row;
-  Split::run(g.n, grain, [&](std::size_t begin, std::size_t end) { few_rows_dots(g, a, a_row, begin, end); });
+  Split::run(g.n, grain, [&](std::size_t begin, std::size_t end) { few_rows_dots(h, begin, end); });
 }
 
 /// One product. The path depends on shapes and strides only, never on the threads.

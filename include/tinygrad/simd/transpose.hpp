@@ -1,4 +1,4 @@
-// Transposing a square of N x N numbers, N the lanes of a pack, through registers.
+// Transposing a square of N x N numbers, N the lanes of a pack, through registers; and sums of lanes of several packs.
 //
 // Interleaving row i with row i + N/2, for all i, is one step of a perfect shuffle of the index bits (row, lane); after
 // log2(N) steps row and lane have changed places. Each step makes two rows of two, so nothing leaves the registers.
@@ -44,6 +44,33 @@ TINYGRAD_ALWAYS_INLINE void transpose_registers(const T* from, std::ptrdiff_t fr
   for (int i = 0; i < N; ++i) __builtin_memcpy(to + i * to_row, &row[i], sizeof(vector));
 }
 
+/// Lanes i, i + 4, i + 8, ... added: upper half to lower half until four are left.
+template <class T, int N>
+TINYGRAD_ALWAYS_INLINE pack<T, 4> fold_to_four(const pack<T, N>& v) {
+  if constexpr (N == 4) {
+    return v;
+  } else {
+    struct halves {
+      pack<T, N / 2> low, high;
+    };
+    const auto h = __builtin_bit_cast(halves, v);
+    return fold_to_four(h.low + h.high);
+  }
+}
+
+/// Sums of 4 packs, in order: their lanes are interleaved and added until four alternating sums are left.
+template <class T, int N>
+TINYGRAD_ALWAYS_INLINE pack<T, 4> sums_of_four(const pack<T, N> (&v)[4]) {
+  using vector = typename plain_vector<T, N>::type;
+  constexpr std::make_index_sequence<static_cast<std::size_t>(N)> all{};
+  const auto mix = [all](const vector& a, const vector& b) {
+    return interleave<0>(a, b, all) + interleave<N / 2>(a, b, all);
+  };
+  const auto even = mix(__builtin_bit_cast(vector, v[0]), __builtin_bit_cast(vector, v[2]));
+  const auto odd = mix(__builtin_bit_cast(vector, v[1]), __builtin_bit_cast(vector, v[3]));
+  return fold_to_four(__builtin_bit_cast(pack<T, N>, mix(even, odd)));
+}
+
 }  // namespace detail
 
 /// to[j * to_row + i] = from[i * from_row + j] for i and j below lanes<V>.
@@ -56,6 +83,16 @@ TINYGRAD_ALWAYS_INLINE void transpose_square(const scalar_of<V>* from, std::ptrd
   } else {
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j) to[j * to_row + i] = from[i * from_row + j];
+  }
+}
+
+/// to[i] = the sum of the lanes of v[i]. The order of additions depends on the number of lanes only.
+template <class T, int N>
+TINYGRAD_ALWAYS_INLINE void sum_lanes(const pack<T, N> (&v)[4], T* to) {
+  if constexpr (N >= 4 && detail::fills_register<T, N> && (N == 4 || detail::fills_register<T, N / 2>)) {
+    detail::sums_of_four(v).store(to);
+  } else {
+    for (int i = 0; i < 4; ++i) to[i] = reduce_add(v[i]);
   }
 }
 
