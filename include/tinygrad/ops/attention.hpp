@@ -75,8 +75,8 @@ struct causal_attention_op {
 
   template <class Try>
   static void examples(Try&& attempt) {
-    const auto with_heads = [&](const Shape& shape, std::size_t heads) {
-      attempt({shape}, [heads](const auto& x) { return apply(causal_attention_op{heads}, x[0]); });
+    const auto with_heads = [&](const Shape& shape, std::size_t count) {
+      attempt({shape}, [count](const auto& x) { return apply(causal_attention_op{count}, x[0]); });
     };
     with_heads({2, 5, 12}, 2);
     with_heads({1, 1, 3}, 1);
@@ -143,10 +143,10 @@ struct grouped_attention_op {
 
   template <class Try>
   static void examples(Try&& attempt) {
-    const auto with_heads = [&](const Shape& q, const Shape& k, std::size_t heads, std::size_t groups,
-                                std::size_t window = 0) {
+    const auto with_heads = [&](const Shape& q, const Shape& k, std::size_t count, std::size_t group_count,
+                                std::size_t reach = 0) {
       attempt({q, k, k}, [=](const auto& x) {
-        return apply(grouped_attention_op{heads, groups, window}, x[0], x[1], x[2]);
+        return apply(grouped_attention_op{count, group_count, reach}, x[0], x[1], x[2]);
       });
     };
     with_heads({2, 5, 12}, {2, 5, 6}, 4, 2);

@@ -99,12 +99,12 @@ struct rope_op {
 
   template <class Try>
   static void examples(Try&& attempt) {
-    const auto turn = [&](const Shape& shape, std::size_t heads, rope_pairs pairs) {
+    const auto turn = [&](const Shape& shape, std::size_t count, rope_pairs order) {
       attempt({shape}, [=](const auto& x) {
         using tensor = std::remove_cvref_t<decltype(x[0])>;
         const rope_angles<typename tensor::value_type, typename tensor::policy> angles(
-            rope_frequencies(shape[2] / heads, 100), 3, shape[1]);
-        return apply(rope_op{heads, pairs}, x[0], angles.cosines, angles.sines);
+            rope_frequencies(shape[2] / count, 100), 3, shape[1]);
+        return apply(rope_op{count, order}, x[0], angles.cosines, angles.sines);
       });
     };
     for (const rope_pairs pairs : {rope_pairs::interleaved, rope_pairs::halves}) {

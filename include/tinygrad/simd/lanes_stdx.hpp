@@ -1,6 +1,10 @@
 // Pack back end on std::experimental::simd (the Parallelism TS 2, shipped with libstdc++).
 #pragma once
 
+#include <tinygrad/core/config.hpp>
+
+#if TINYGRAD_PACK_BACKEND == 2  // elsewhere the header may exist, but not what it promises (libc++)
+
 #include <experimental/simd>
 #include <tinygrad/simd/lanes_vector.hpp>
 
@@ -97,3 +101,5 @@ struct stdx_backend {
 };
 
 }  // namespace tinygrad::inline TINYGRAD_ABI::detail
+
+#endif

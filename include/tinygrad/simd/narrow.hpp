@@ -1,6 +1,7 @@
 // Bytes and halves in packs: products of bytes summed four by four, and 16-bit floats widened as they are loaded.
 //
 //   dot_bytes(sum, a, b)     sum[i] + a[4i] b[4i] + ... + a[4i + 3] b[4i + 3], a unsigned, b signed, nothing saturates
+//   bits_as_sixteens<N>(p)   32 fifth bits out of 4 bytes, where they belong
 //   low_high_nibbles<N>(p)   32 values of 4 bits out of 16 bytes: the low halves of all bytes, then the high ones
 //   load_f16<V>, load_bf16<V>, f16_at
 //
@@ -98,6 +99,20 @@ TINYGRAD_ALWAYS_INLINE pack<std::uint32_t, N> load_words(const std::byte* p) {
   return pack<std::uint32_t, N>::load(wide);
 }
 
+/// {a, a, ..., b, b, ...}, half of the lanes each.
+template <int N>
+TINYGRAD_ALWAYS_INLINE pack<float, N> two_values(float a, float b) {
+#if TINYGRAD_PACK_BACKEND != 0
+  if constexpr (N == 8) {  // through registers: two stores and one load of both would have to wait for each other
+    const vector_type<float, 16> low{a, a, a, a}, high{b, b, b, b};
+    return __builtin_bit_cast(pack<float, 8>, __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7));
+  }
+#endif
+  float all[N];
+  for (int i = 0; i < N; ++i) all[i] = i < N / 2 ? a : b;
+  return pack<float, N>::load(all);
+}
+
 /// f16_to_float of core/half.hpp, on packs.
 template <int N>
 TINYGRAD_ALWAYS_INLINE pack<float, N> widen_f16(const pack<std::uint32_t, N>& bits) {
@@ -170,13 +185,58 @@ TINYGRAD_ALWAYS_INLINE block_levels<N> low_high_nibbles(const std::uint8_t* p) {
   return result;
 }
 
+/// 32 bytes, one for each bit of p[0 .. 4) from the lowest on: 16 where it is set, else 0.
+template <int N>
+TINYGRAD_ALWAYS_INLINE block_levels<N> bits_as_sixteens(const std::uint8_t* p) {
+  block_levels<N> result;
+#if TINYGRAD_PACK_BACKEND != 0
+  if constexpr (N == 4 || N == 8) {
+    using bytes = detail::vector_type<std::uint8_t, 16>;
+    constexpr bytes bit{1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
+    std::uint32_t word;
+    __builtin_memcpy(&word, p, 4);
+    const auto all = (bytes)(detail::vector_type<std::uint32_t, 16>{word, word, word, word});
+    const bytes low = __builtin_shufflevector(all, all, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+    const bytes high = __builtin_shufflevector(all, all, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3);
+    const bytes low_set = (bytes)((low & bit) == bit) & std::uint8_t{16};
+    const bytes high_set = (bytes)((high & bit) == bit) & std::uint8_t{16};
+    if constexpr (N == 4) {
+      result.part[0] = __builtin_bit_cast(level_bytes<4>, low_set);
+      result.part[1] = __builtin_bit_cast(level_bytes<4>, high_set);
+    } else {
+      result.part[0] = __builtin_bit_cast(
+          level_bytes<8>, __builtin_shufflevector(low_set, high_set, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+                                                  15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31));
+    }
+    return result;
+  }
+#endif
+  std::uint8_t all[32];
+  for (int i = 0; i < 32; ++i) all[i] = static_cast<std::uint8_t>(((p[i / 8] >> (i % 8)) & 1) << 4);
+  for (int part = 0; part < block_levels<N>::parts; ++part)
+    result.part[part] = level_bytes<N>::load(all + part * 4 * N);
+  return result;
+}
+
+/// Both, lane by lane: 5-bit levels out of nibbles and fifth bits.
+template <int N>
+TINYGRAD_ALWAYS_INLINE block_levels<N> operator|(const block_levels<N>& a, const block_levels<N>& b) {
+  block_levels<N> result;
+  for (int part = 0; part < block_levels<N>::parts; ++part) result.part[part] = a.part[part] | b.part[part];
+  return result;
+}
+
 /// One binary16 number, by the machine's own conversion where there is one.
 TINYGRAD_ALWAYS_INLINE float f16_at(const std::byte* p) {
   std::uint16_t bits;
   __builtin_memcpy(&bits, p, sizeof bits);
 #if defined(__F16C__) && TINYGRAD_PACK_BACKEND != 0
+#if __has_builtin(__builtin_ia32_vcvtph2ps)
   const detail::vector_type<std::int16_t, 16> lane{static_cast<std::int16_t>(bits)};
   return __builtin_ia32_vcvtph2ps(lane)[0];
+#else  // clang 22 spells it as a conversion
+  return static_cast<float>(__builtin_bit_cast(_Float16, bits));
+#endif
 #else
   return f16_to_float(bits);
 #endif
@@ -203,7 +263,13 @@ TINYGRAD_ALWAYS_INLINE V load_f16(const std::byte* p) {
     if constexpr (n == 8) {
       detail::vector_type<std::int16_t, 16> narrow;
       __builtin_memcpy(&narrow, p, sizeof narrow);
+#if __has_builtin(__builtin_ia32_vcvtph2ps256)
       return __builtin_bit_cast(V, __builtin_ia32_vcvtph2ps256(narrow));
+#else
+      using halves = detail::vector_type<_Float16, 16>;
+      return __builtin_bit_cast(
+          V, __builtin_convertvector(__builtin_bit_cast(halves, narrow), detail::vector_type<float, 32>));
+#endif
     }
 #endif
 #endif
@@ -220,6 +286,28 @@ TINYGRAD_ALWAYS_INLINE V load_bf16(const std::byte* p) {
     return bf16_to_float(bits);
   } else {
     return from_bits<V>(detail::load_words<lanes<V>>(p) << 16);
+  }
+}
+
+/// lanes<V> bytes less `offset`, as floats.
+template <class V>
+TINYGRAD_ALWAYS_INLINE V load_levels(const std::uint8_t* p, int offset) {
+  if constexpr (!is_pack<V>) {
+    return static_cast<float>(int{*p} - offset);
+  } else {
+    constexpr int n = lanes<V>;
+#if TINYGRAD_PACK_BACKEND != 0
+    if constexpr (detail::fills_register<float, n>) {
+      detail::vector_type<std::uint8_t, n> narrow;
+      __builtin_memcpy(&narrow, p, sizeof narrow);
+      const auto words = __builtin_convertvector(narrow, detail::vector_type<std::int16_t, 2 * n>);
+      const auto wide = __builtin_convertvector(words, detail::vector_type<std::int32_t, 4 * n>) - offset;
+      return __builtin_bit_cast(V, __builtin_convertvector(wide, detail::vector_type<float, 4 * n>));
+    }
+#endif
+    float all[n];
+    for (int i = 0; i < n; ++i) all[i] = static_cast<float>(int{p[i]} - offset);
+    return V::load(all);
   }
 }
 
