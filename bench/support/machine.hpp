@@ -12,7 +12,7 @@ namespace tinygrad_bench {
 
 /// Keeps the compiler from removing a computation.
 inline void keep(float value) {
-  static volatile float sink;
+  [[maybe_unused]] static volatile float sink;
   sink = value;
 }
 
