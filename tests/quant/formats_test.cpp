@@ -9,12 +9,13 @@
 #include <iterator>
 #include <map>
 #include <string>
-#include <tinygrad/core/random.hpp>
 #include <tinygrad/quant/all.hpp>
 #include <tinygrad/quant/matrix.hpp>
 #include <vector>
 
-using namespace tinygrad;
+#include "quant/samples.hpp"
+
+using namespace tinygrad_test;
 
 namespace {
 
@@ -64,13 +65,6 @@ std::size_t differing(const std::vector<float>& a, const std::vector<float>& b) 
     count += std::bit_cast<std::uint32_t>(a[i]) != std::bit_cast<std::uint32_t>(b[i]) &&
              !(std::isnan(a[i]) && std::isnan(b[i]));
   return count;
-}
-
-std::vector<float> normal_values(std::size_t count, std::uint64_t seed) {
-  Random random(seed);
-  std::vector<float> values(count);
-  for (float& x : values) x = static_cast<float>(random.normal());
-  return values;
 }
 
 }  // namespace

@@ -56,16 +56,15 @@ void dequantise_block(const std::byte* block, float* TINYGRAD_RESTRICT x) noexce
   if constexpr (plain_format<F>) {
     *x = F::value(block);
   } else {
+    using V = pack<float>;
+    static_assert(lanes<V> <= 16, "a group has one scale");
     unpacked_block<F> b;
     F::unpack(block, b.levels.data(), b.scale.data(), b.base.data());
     for (std::size_t g = 0; g < b.groups; ++g) {
-      const float scale = b.scale[g];
-      for (std::size_t i = g * F::group; i < (g + 1) * F::group; ++i) {
-        const float product = scale * static_cast<float>(int{b.levels[i]} - F::offset);
-        if constexpr (F::has_base)
-          x[i] = product + b.base[g];
-        else
-          x[i] = product;
+      for (std::size_t i = g * F::group; i < (g + 1) * F::group; i += static_cast<std::size_t>(lanes<V>)) {
+        V value = load_levels<V>(b.levels.data() + i, F::offset) * V(b.scale[g]);
+        if constexpr (F::has_base) value = value + V(b.base[g]);
+        store(x + i, value);
       }
     }
   }

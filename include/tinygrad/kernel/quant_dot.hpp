@@ -1,12 +1,13 @@
 // Products with weights that stay as they are stored: y[n, rows] = x[n, k] W[rows, k]^T, W in any format of
 // quant_block.hpp.
 //
-//   few rows of x    the blocks are multiplied where they lie, four rows of W side by side; reading W is what it costs
+//   few rows of x    the blocks are multiplied where they lie, a row of W after the other; reading W is what it costs
 //     bytes          x in blocks of 32 signed bytes with one scale, products in whole numbers; formats of small levels
 //     exact          every weight dequantised, products in floats
 //   many rows of x   panels of W are dequantised and go to the policy's gemm
 //
-// A row of y is computed by the same steps whichever thread does it: rows are dealt out in multiples of four.
+// W is read from front to back, once, as prefetchers like it: four rows side by side were up to seven times slower on
+// matrices out of cache. Each element of y is computed by the same steps whichever thread does it.
 // Source of the byte products: llama.cpp's ggml_vec_dot_q8_0_q8_0 and its kin. There the scale of x is rounded to half
 // precision; here it is a float.
 #pragma once
@@ -16,7 +17,6 @@
 #include <tinygrad/kernel/gemm_args.hpp>
 #include <tinygrad/kernel/quant_block.hpp>
 #include <tinygrad/simd/narrow.hpp>
-#include <tinygrad/simd/transpose.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
@@ -92,70 +92,55 @@ TINYGRAD_NOINLINE void quantise_activations(const float* x, std::size_t k, const
   }
 }
 
-/// y[r] = the sum of the lanes of sum[r].
-template <std::size_t R, class S>
-TINYGRAD_ALWAYS_INLINE void store_sums(const S (&sum)[R], float* y) noexcept {
-  if constexpr (R == 4 && is_pack<S>)
-    sum_lanes(sum, y);
-  else
-    for (std::size_t r = 0; r < R; ++r) y[r] = reduce_add(sum[r]);
+/// add(i, sum) for i = 0 .. count - 1 with one of four sums in turn, so that no addition waits for the last; then the
+/// sum of all.
+template <class S, class Add>
+TINYGRAD_ALWAYS_INLINE float sum_in_turns(std::size_t count, Add&& add) {
+  S sum[4];
+  for (S& s : sum) s = S(0.0f);
+  std::size_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+#pragma GCC unroll 4
+    for (std::size_t turn = 0; turn < 4; ++turn) add(i + turn, sum[turn]);
+  }
+#pragma GCC unroll 4
+  for (std::size_t turn = 0; turn < 3; ++turn)
+    if (i + turn < count) add(i + turn, sum[turn]);
+  return reduce_add(S((sum[0] + sum[1]) + (sum[2] + sum[3])));
 }
 
-/// R rows of values that need no block.
-template <class F, class V, std::size_t R>
-TINYGRAD_NOINLINE void dot_plain(const quant_rows& w, std::size_t row, const float* x, float* y) noexcept {
+/// A row of values that need no block.
+template <class F, class V>
+TINYGRAD_NOINLINE float dot_plain(const quant_rows& w, std::size_t row, const float* x) noexcept {
   constexpr auto L = static_cast<std::size_t>(lanes<V>);
   const std::byte* const first = w.data + row * w.row_bytes;
-  V sum[R];
-  for (V& s : sum) s = V(0.0f);
-  std::size_t i = 0;
-  for (; i + L <= w.k; i += L) {
-    const V value = load<V>(x + i);
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < R; ++r)
-      sum[r] = fma(F::template widen<V>(first + r * w.row_bytes + i * F::bytes), value, sum[r]);
-  }
-  if (i < w.k) {
-    const V value = load<V>(x + i, static_cast<int>(w.k - i));
-    for (std::size_t r = 0; r < R; ++r) {
-      float rest[L] = {};
-      for (std::size_t j = i; j < w.k; ++j) rest[j - i] = F::value(first + r * w.row_bytes + j * F::bytes);
-      sum[r] = fma(load<V>(rest), value, sum[r]);
-    }
-  }
-  store_sums(sum, y);
+  const std::size_t whole_packs = w.k / L;
+  const float sum = sum_in_turns<V>(whole_packs, [&](std::size_t i, V& s) TINYGRAD_INLINE_LAMBDA {
+    s = fma(F::template widen<V>(first + i * L * F::bytes), load<V>(x + i * L), s);
+  });
+  float rest = 0;
+  for (std::size_t i = whole_packs * L; i < w.k; ++i) rest += F::value(first + i * F::bytes) * x[i];
+  return sum + rest;
 }
 
-/// R rows of blocks of 32 levels that unpack into registers.
-template <class F, class V, std::size_t R>
-TINYGRAD_NOINLINE void dot_registers(const quant_rows& w, std::size_t row, const byte_activations::row& x,
-                                     float* y) noexcept {
+/// A row of blocks of 32 levels that unpack into registers.
+template <class F, class V>
+TINYGRAD_NOINLINE float dot_registers(const quant_rows& w, std::size_t row, const byte_activations::row& x) noexcept {
   constexpr int N = byte_lanes<V>, parts = block_levels<N>::parts;
   using S = pack<float, N>;
-  const std::byte* block = w.data + row * w.row_bytes;
-  S sum[R];
-  for (std::size_t b = 0; b < w.k / 32; ++b, block += F::bytes) {
-    signed_bytes<N> q[parts];
+  const std::byte* const first = w.data + row * w.row_bytes;
+  return sum_in_turns<S>(w.k / 32, [&](std::size_t b, S& sum) TINYGRAD_INLINE_LAMBDA {
+    const std::byte* const block = first + b * F::bytes;
+    const auto levels = F::template levels<N>(block);
     auto q_sums = int_lanes<N>::load(x.sums + 8 * b);
-#pragma GCC unroll 2
-    for (int p = 0; p < parts; ++p) {
-      q[p] = signed_bytes<N>::load(x.q + 32 * b + static_cast<std::size_t>(p * 4 * N));
-      if (p > 0) q_sums += int_lanes<N>::load(x.sums + 8 * b + static_cast<std::size_t>(p * N));
-    }
-    const auto start = q_sums * int_lanes<N>(-F::offset);
-    const float scale = x.scale[b];
-#pragma GCC unroll 4
-    for (std::size_t r = 0; r < R; ++r) {
-      const std::byte* const at = block + r * w.row_bytes;
-      const auto levels = F::template levels<N>(at);
-      auto dot = start;
-#pragma GCC unroll 2
-      for (int p = 0; p < parts; ++p) dot = dot_bytes<N>(dot, levels.part[p], q[p]);
-      sum[r] = fma(S(F::scale_of(at) * scale), convert<float>(dot), sum[r]);
-      if constexpr (F::has_base) sum[r] = fma(S(F::base_of(at) * scale), convert<float>(q_sums), sum[r]);
-    }
-  }
-  store_sums(sum, y);
+    for (int p = 1; p < parts; ++p) q_sums += int_lanes<N>::load(x.sums + 8 * b + static_cast<std::size_t>(p * N));
+    auto dot = q_sums * int_lanes<N>(-F::offset);
+    for (int p = 0; p < parts; ++p)
+      dot =
+          dot_bytes<N>(dot, levels.part[p], signed_bytes<N>::load(x.q + 32 * b + static_cast<std::size_t>(p * 4 * N)));
+    sum = fma(S(F::scale_of(block) * x.scale[b]), convert<float>(dot), sum);
+    if constexpr (F::has_base) sum = fma(S(F::base_of(block) * x.scale[b]), convert<float>(q_sums), sum);
+  });
 }
 
 /// scale[group of lane] for the lanes of one pack of bytes, the first of which is level `at`.
@@ -164,11 +149,8 @@ TINYGRAD_ALWAYS_INLINE pack<float, N> lane_scales(const float* scale, std::size_
   if constexpr (4 * N <= F::group) {
     return pack<float, N>(scale[at / F::group]);
   } else {
-    struct halves {
-      pack<float, N / 2> low, high;
-    };
-    return __builtin_bit_cast(pack<float, N>, halves{lane_scales<F, N / 2>(scale, at),
-                                                     lane_scales<F, N / 2>(scale, at + 2 * std::size_t{N})});
+    static_assert(2 * N == static_cast<int>(F::group), "at most two groups a pack");
+    return two_values<N>(scale[at / F::group], scale[at / F::group + 1]);
   }
 }
 
@@ -211,20 +193,18 @@ TINYGRAD_NOINLINE float dot_dequantised(const quant_rows& w, std::size_t row, co
   return reduce_add(V(sum[0] + sum[1]));
 }
 
-/// Rows [begin, end) of W with n rows of x: four rows of W at a time, which then stay in the first cache.
-template <std::size_t Side, class Dots>
-TINYGRAD_ALWAYS_INLINE void for_row_groups(std::size_t begin, std::size_t end, std::size_t n, Dots&& dots) noexcept {
-  std::size_t row = begin;
-  for (; row + Side <= end; row += Side)
-    for (std::size_t i = 0; i < n; ++i) dots(row, i, std::integral_constant<std::size_t, Side>{});
-  for (; row < end; ++row)
-    for (std::size_t i = 0; i < n; ++i) dots(row, i, std::integral_constant<std::size_t, 1>{});
+/// dot(row, i) for every row of W in [begin, end) and every of n rows of x; W is read once.
+template <class Dot>
+TINYGRAD_ALWAYS_INLINE void for_products(const quant_rows& w, std::size_t begin, std::size_t end, std::size_t n,
+                                         float* y, Dot&& dot) noexcept {
+  for (std::size_t row = begin; row < end; ++row)
+    for (std::size_t i = 0; i < n; ++i) y[i * w.rows + row] = dot(row, i);
 }
 
-/// Least rows of W worth a task: a multiple of four.
+/// Least rows of W worth a task; 16 floats of y are a cache line, which two threads should not share.
 [[nodiscard]] constexpr std::size_t row_grain(std::size_t k) noexcept {
   constexpr std::size_t work = std::size_t{1} << 15;
-  return k >= work ? 4 : (work / (k + 1) + 4) / 4 * 4;
+  return (work / (k + 1) / 16 + 1) * 16;
 }
 
 }  // namespace detail
@@ -234,13 +214,11 @@ template <class P, class F>
 void quant_dot_exact(const quant_rows& w, const float* x, std::size_t n, float* y) noexcept {
   using V = typename P::template lanes_t<float>;
   P::for_range(w.rows, detail::row_grain(w.k), [&](std::size_t begin, std::size_t end) noexcept {
-    detail::for_row_groups<4>(begin, end, n, [&](std::size_t row, std::size_t i, auto side) {
-      float* const to = y + i * w.rows + row;
-      if constexpr (quant::plain_format<F>) {
-        detail::dot_plain<F, V, side>(w, row, x + i * w.k, to);
-      } else {
-        for (std::size_t r = 0; r < side; ++r) to[r] = detail::dot_dequantised<F, V>(w, row + r, x + i * w.k);
-      }
+    detail::for_products(w, begin, end, n, y, [&](std::size_t row, std::size_t i) {
+      if constexpr (quant::plain_format<F>)
+        return detail::dot_plain<F, V>(w, row, x + i * w.k);
+      else
+        return detail::dot_dequantised<F, V>(w, row, x + i * w.k);
     });
   });
 }
@@ -252,13 +230,11 @@ void quant_dot_bytes(const quant_rows& w, const float* x, std::size_t n, float* 
   const byte_activations bytes(memory, w.k);
   for (std::size_t i = 0; i < n; ++i) detail::quantise_activations<V>(x + i * w.k, w.k, bytes[i]);
   P::for_range(w.rows, detail::row_grain(w.k), [&](std::size_t begin, std::size_t end) noexcept {
-    detail::for_row_groups<4>(begin, end, n, [&](std::size_t row, std::size_t i, auto side) {
-      float* const to = y + i * w.rows + row;
-      if constexpr (quant::register_format<F>) {
-        detail::dot_registers<F, V, side>(w, row, bytes[i], to);
-      } else {
-        for (std::size_t r = 0; r < side; ++r) to[r] = detail::dot_unpacked<F, V>(w, row + r, bytes[i]);
-      }
+    detail::for_products(w, begin, end, n, y, [&](std::size_t row, std::size_t i) {
+      if constexpr (quant::register_format<F>)
+        return detail::dot_registers<F, V>(w, row, bytes[i]);
+      else
+        return detail::dot_unpacked<F, V>(w, row, bytes[i]);
     });
   });
 }

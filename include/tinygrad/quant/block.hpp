@@ -24,10 +24,19 @@ inline void put_f16(std::byte* p, float value) noexcept {
   __builtin_memcpy(p, &bits, sizeof bits);
 }
 
-/// Eight bytes that are 1 where the bit of `byte` with their number is set, else 0; byte 0 is the lowest.
-[[nodiscard]] constexpr std::uint64_t spread_bits(std::uint8_t byte) noexcept {
-  const std::uint64_t picked = (byte * std::uint64_t{0x0101010101010101}) & 0x8040201008040201;
-  return (picked + 0x7f7f7f7f7f7f7f7f) >> 7 & 0x0101010101010101;
+/// As many bytes as one register holds, at most 32: what formats are unpacked with.
+inline constexpr int unpack_lanes = byte_lanes<pack<float>>;
+using byte_pack = level_bytes<unpack_lanes>;
+
+/// body(i, bytes [i, i + byte_pack::size())) for every pack of from[count].
+template <class Body>
+TINYGRAD_ALWAYS_INLINE void for_byte_packs(const std::uint8_t* from, std::size_t count, Body&& body) {
+  for (std::size_t i = 0; i < count; i += static_cast<std::size_t>(byte_pack::size()))
+    body(i, byte_pack::load(from + i));
+}
+/// level[32] = levels that are in registers.
+TINYGRAD_ALWAYS_INLINE void store_levels(const block_levels<unpack_lanes>& levels, std::uint8_t* level) {
+  for (int part = 0; part < levels.parts; ++part) levels.part[part].store(level + part * byte_pack::size());
 }
 
 /// 1 / d, or 0 where that is of no use: in blocks of zeros, or of numbers so small that the quotient overflows.
@@ -64,25 +73,10 @@ struct value_range {
 }
 
 /// The layout of the four simple formats: levels 0 to 15 in the low halves of 16 bytes, 16 to 31 in the high ones.
-inline void unpack_nibbles(const std::uint8_t* TINYGRAD_RESTRICT from,
-                           std::uint8_t* TINYGRAD_RESTRICT levels) noexcept {
-  for (int i = 0; i < 16; ++i) {
-    levels[i] = from[i] & 15;
-    levels[i + 16] = from[i] >> 4;
-  }
-}
 inline void pack_nibbles(const std::uint8_t* levels, std::uint8_t* to) noexcept {
   for (int i = 0; i < 16; ++i) to[i] = static_cast<std::uint8_t>((levels[i] & 15) | (levels[i + 16] & 15) << 4);
 }
-/// Adds 16 to the levels whose bit is set in the 4 bytes `high`.
-inline void add_fifth_bits(const std::uint8_t* high, std::uint8_t* levels) noexcept {
-  for (int byte = 0; byte < 4; ++byte) {
-    std::uint64_t eight;
-    __builtin_memcpy(&eight, levels + 8 * byte, 8);
-    eight |= spread_bits(high[byte]) << 4;
-    __builtin_memcpy(levels + 8 * byte, &eight, 8);
-  }
-}
+/// The fifth bits of 32 levels.
 inline void pack_fifth_bits(const std::uint8_t* levels, std::uint8_t* high) noexcept {
   for (int byte = 0; byte < 4; ++byte) {
     int bits = 0;

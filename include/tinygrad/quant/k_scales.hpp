@@ -43,10 +43,10 @@ inline void unpack_k_scales(const std::byte* block, float* scale, float* base) n
 /// 64 levels out of 32 bytes: the low halves of all, then the high ones.
 inline void unpack_k_nibbles(const std::uint8_t* TINYGRAD_RESTRICT from,
                              std::uint8_t* TINYGRAD_RESTRICT level) noexcept {
-  for (std::size_t i = 0; i < 32; ++i) {
-    level[i] = from[i] & 15;
-    level[i + 32] = from[i] >> 4;
-  }
+  for_byte_packs(from, 32, [level](std::size_t i, byte_pack q) {
+    (q & byte_pack(15)).store(level + i);
+    (q >> 4).store(level + i + 32);
+  });
 }
 
 }  // namespace detail

@@ -118,10 +118,10 @@ class QuantMatrix {
 
   template <class P, class F>
   void multiply_as(const float* x, std::size_t n, float* y, quant_precision precision) const {
-    if constexpr (std::is_same_v<F, quant::f32>) {
-      if (reinterpret_cast<std::uintptr_t>(data_) % alignof(float) == 0) return multiply_floats<P>(x, n, y);
-    }
     if (n > few_rows) {
+      if constexpr (std::is_same_v<F, quant::f32>) {
+        if (reinterpret_cast<std::uintptr_t>(data_) % alignof(float) == 0) return multiply_floats<P>(x, n, y);
+      }
       const std::size_t panel_rows = rows_per_panel();
       const scratch<float> panel(panel_rows * columns_);
       return quant_gemm<P, F>(view(), x, n, y, panel.data(), panel_rows);

@@ -26,12 +26,9 @@ struct q2_k {
     }
     const std::uint8_t* q = detail::bytes_at(block, 16);
     for (std::size_t half = 0; half < 2; ++half, q += 32, level += 128) {
-      for (std::size_t i = 0; i < 32; ++i) {
-        level[i] = q[i] & 3;
-        level[i + 32] = (q[i] >> 2) & 3;
-        level[i + 64] = (q[i] >> 4) & 3;
-        level[i + 96] = q[i] >> 6;
-      }
+      detail::for_byte_packs(q, 32, [level](std::size_t i, detail::byte_pack bits) {
+        for (int part = 0; part < 4; ++part) ((bits >> (2 * part)) & detail::byte_pack(3)).store(level + i + 32 * part);
+      });
     }
   }
 };

@@ -26,12 +26,14 @@ struct q3_k {
       scale[g] = d * static_cast<float>((low | high << 4) - 32);
     }
     const std::uint8_t* const high = detail::bytes_at(block, 0);
-    for (std::size_t part = 0; part < 8; ++part, level += 32) {
-      const std::uint8_t* const q = detail::bytes_at(block, 32 + part / 4 * 32);
-      const std::size_t shift = part % 4 * 2;
-      for (std::size_t i = 0; i < 32; ++i)
-        level[i] = static_cast<std::uint8_t>(((q[i] >> shift) & 3) | ((high[i] >> part) & 1) << 2);
-    }
+    using detail::byte_pack;
+    detail::for_byte_packs(high, 32, [level, block](std::size_t i, byte_pack third) {
+      for (int part = 0; part < 8; ++part) {
+        const auto q = byte_pack::load(detail::bytes_at(block, 32 + i) + part / 4 * 32) >> (part % 4 * 2);
+        const auto bit = ((third >> part) & byte_pack(1)) << 2;
+        ((q & byte_pack(3)) | bit).store(level + i + 32 * part);
+      }
+    });
   }
 };
 

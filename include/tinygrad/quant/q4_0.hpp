@@ -17,7 +17,7 @@ struct q4_0 {
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* /*base*/) noexcept {
     *scale = scale_of(block);
-    detail::unpack_nibbles(detail::bytes_at(block, 2), level);
+    detail::store_levels(levels<detail::unpack_lanes>(block), level);
   }
   [[nodiscard]] static TINYGRAD_ALWAYS_INLINE float scale_of(const std::byte* block) { return f16_at(block); }
   template <int N>

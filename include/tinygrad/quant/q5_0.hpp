@@ -15,9 +15,13 @@ struct q5_0 {
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* /*base*/) noexcept {
-    *scale = f16_at(block);
-    detail::unpack_nibbles(detail::bytes_at(block, 6), level);
-    detail::add_fifth_bits(detail::bytes_at(block, 2), level);
+    *scale = scale_of(block);
+    detail::store_levels(levels<detail::unpack_lanes>(block), level);
+  }
+  [[nodiscard]] static TINYGRAD_ALWAYS_INLINE float scale_of(const std::byte* block) { return f16_at(block); }
+  template <int N>
+  [[nodiscard]] static TINYGRAD_ALWAYS_INLINE block_levels<N> levels(const std::byte* block) {
+    return low_high_nibbles<N>(detail::bytes_at(block, 6)) | bits_as_sixteens<N>(detail::bytes_at(block, 2));
   }
 
   static void quantise(const float* x, std::byte* block) noexcept {

@@ -15,10 +15,15 @@ struct q5_1 {
   static constexpr bool has_base = true;
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* base) noexcept {
-    *scale = f16_at(block);
-    *base = f16_at(block + 2);
-    detail::unpack_nibbles(detail::bytes_at(block, 8), level);
-    detail::add_fifth_bits(detail::bytes_at(block, 4), level);
+    *scale = scale_of(block);
+    *base = base_of(block);
+    detail::store_levels(levels<detail::unpack_lanes>(block), level);
+  }
+  [[nodiscard]] static TINYGRAD_ALWAYS_INLINE float scale_of(const std::byte* block) { return f16_at(block); }
+  [[nodiscard]] static TINYGRAD_ALWAYS_INLINE float base_of(const std::byte* block) { return f16_at(block + 2); }
+  template <int N>
+  [[nodiscard]] static TINYGRAD_ALWAYS_INLINE block_levels<N> levels(const std::byte* block) {
+    return low_high_nibbles<N>(detail::bytes_at(block, 8)) | bits_as_sixteens<N>(detail::bytes_at(block, 4));
   }
 
   static void quantise(const float* x, std::byte* block) noexcept {

@@ -22,8 +22,13 @@ struct q5_k {
     for (std::size_t part = 0; part < 4; ++part)
       detail::unpack_k_nibbles(detail::bytes_at(block, 48 + 32 * part), level + 64 * part);
     const std::uint8_t* const high = detail::bytes_at(block, 16);
-    for (std::size_t g = 0; g < 8; ++g, level += 32)
-      for (std::size_t i = 0; i < 32; ++i) level[i] = static_cast<std::uint8_t>(level[i] | ((high[i] >> g) & 1) << 4);
+    detail::for_byte_packs(high, 32, [level](std::size_t i, detail::byte_pack bits) {
+      for (int g = 0; g < 8; ++g) {
+        std::uint8_t* const to = level + i + 32 * g;
+        const auto fifth = (g < 4 ? bits << (4 - g) : bits >> (g - 4)) & detail::byte_pack(16);
+        (detail::byte_pack::load(to) | fifth).store(to);
+      }
+    });
   }
 };
 

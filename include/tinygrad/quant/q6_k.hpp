@@ -23,12 +23,15 @@ struct q6_k {
     for (std::size_t g = 0; g < 16; ++g) scale[g] = d * static_cast<float>(static_cast<std::int8_t>(scales[g]));
     const std::uint8_t *low = detail::bytes_at(block, 0), *high = detail::bytes_at(block, 128);
     for (std::size_t half = 0; half < 2; ++half, low += 64, high += 32, level += 128) {
-      for (std::size_t i = 0; i < 32; ++i) {
-        level[i] = static_cast<std::uint8_t>((low[i] & 15) | (high[i] & 3) << 4);
-        level[i + 32] = static_cast<std::uint8_t>((low[i + 32] & 15) | (high[i] & 12) << 2);
-        level[i + 64] = static_cast<std::uint8_t>(low[i] >> 4 | (high[i] & 48));
-        level[i + 96] = static_cast<std::uint8_t>(low[i + 32] >> 4 | (high[i] & 192) >> 2);
-      }
+      using detail::byte_pack;
+      detail::for_byte_packs(high, 32, [level, low](std::size_t i, byte_pack bits) {
+        const auto first = byte_pack::load(low + i), second = byte_pack::load(low + i + 32);
+        const byte_pack nibble(15), upper(48);
+        ((first & nibble) | ((bits << 4) & upper)).store(level + i);
+        ((second & nibble) | ((bits << 2) & upper)).store(level + i + 32);
+        ((first >> 4) | (bits & upper)).store(level + i + 64);
+        ((second >> 4) | ((bits >> 2) & upper)).store(level + i + 96);
+      });
     }
   }
 };
