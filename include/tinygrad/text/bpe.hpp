@@ -13,6 +13,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -158,18 +159,31 @@ class BpeTokenizer {
   [[nodiscard]] const AddedTokens& added_tokens() const noexcept { return added_; }
 
  private:
+  // Pieces are collected by the dozen: while the last of them are cut out, memory fetches what the first need.
+  struct waiting {
+    std::string_view piece;
+    PieceCache::piece_key key;  // unless the piece is too long for the cache
+  };
+  static constexpr std::size_t batch_size = 16;
+
   void encode_ordinary(std::string_view text, std::vector<token_id>& ids) const {
     token_sink sink(ids);
     auto cache = cache_.take(text.size());
     const char* const end = text.data() + text.size();
+    waiting batch[batch_size];
+    std::size_t count = 0;
     for_each_piece(pre_, text, [&](const char* p, const char* q) {
-      const std::string_view piece(p, static_cast<std::size_t>(q - p));
-      if (piece.size() <= PieceCache::most_bytes) {
-        encode_short(piece, end, *cache, sink);
-      } else {
-        encode_long(piece, sink);
+      waiting& w = batch[count];
+      w.piece = std::string_view(p, static_cast<std::size_t>(q - p));
+      if (w.piece.size() <= PieceCache::most_bytes) {
+        w.key = PieceCache::key_of(p, w.piece.size(), end);
+        cache->prefetch(w.key);
       }
+      if (++count < batch_size) return;
+      count = 0;
+      for (const waiting& next : batch) encode_piece(next, *cache, sink);
     });
+    for (std::size_t k = 0; k < count; ++k) encode_piece(batch[k], *cache, sink);
     cache_.give_back(std::move(cache));
     sink.flush();
   }
@@ -178,17 +192,16 @@ class BpeTokenizer {
     return ignore_merges_ ? tokens_.find(piece) : no_token;
   }
 
-  // A piece that may be in the cache. `end` is how far may be read.
-  void encode_short(std::string_view piece, const char* end, PieceCache& cache, token_sink& sink) const {
-    const PieceCache::piece_key key = PieceCache::key_of(piece.data(), piece.size(), end);
+  void encode_piece(const waiting& next, PieceCache& cache, token_sink& sink) const {
+    if (next.piece.size() > PieceCache::most_bytes) return encode_long(next.piece, sink);
     token_id* const room = sink.room<short_piece>();
-    if (const PieceCache::line* const line = cache.find(key)) {
+    if (const PieceCache::line* const line = cache.find(next.key)) {
       std::memcpy(room, line->ids, sizeof line->ids);
       return sink.advance(line->count);
     }
-    const std::size_t count = merge_bytes(piece, room);
+    const std::size_t count = merge_bytes(next.piece, room);
     sink.advance(count);
-    if (count <= PieceCache::most_tokens) cache.put(key, room, count);
+    if (count <= PieceCache::most_tokens) cache.put(next.key, room, count);
   }
 
   // At most short_piece bytes, into as many ids; how many are left.
