@@ -56,13 +56,13 @@ template <class V, class Op, class T>
   constexpr auto step = static_cast<std::size_t>(lanes<V>);
   V a(Op::template neutral<T>()), b = a, c = a, d = a;
   std::size_t i = 0;
-  for (; i + 4 * step <= n; i += 4 * step) {
+  for (const std::size_t wide = n / (4 * step) * (4 * step); i < wide; i += 4 * step) {
     a = Op::combine(a, load<V>(x + i));
     b = Op::combine(b, load<V>(x + i + step));
     c = Op::combine(c, load<V>(x + i + 2 * step));
     d = Op::combine(d, load<V>(x + i + 3 * step));
   }
-  for (; i + step <= n; i += step) a = Op::combine(a, load<V>(x + i));
+  for (const std::size_t whole_packs = n / step * step; i < whole_packs; i += step) a = Op::combine(a, load<V>(x + i));
   T result = Op::reduce(Op::combine(Op::combine(a, b), Op::combine(c, d)));
   if constexpr (step > 1)
     for (; i < n; ++i) result = Op::combine(result, x[i]);

@@ -10,12 +10,6 @@
 #include <tinygrad/kernel/gemm_tile.hpp>
 #include <tinygrad/simd/transpose.hpp>
 
-#ifndef TG_CH
-#define TG_CH 16384
-#endif
-#ifndef TG_R
-#define TG_R 8
-#endif
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace detail {
 
@@ -26,37 +20,37 @@ struct row_block {
   std::size_t p, depth;  // of k
 };
 
-/// C[i, j] += sum over p of A[i, p] B[p, j] for I rows and R steps of p, added in order; B's rows are contiguous. Asks
-/// for the R rows of B that follow, so that the next call finds them.
-template <class T, std::size_t I, std::size_t R>
+/// C[i, j] += sum over p of A[i, p] B[p, j] for Rows rows and R steps of p, added in order; B's rows are contiguous.
+/// Asks for the R rows of B that follow, so that the next call finds them.
+template <class T, std::size_t Rows, std::size_t R>
 TINYGRAD_NOINLINE void add_products(const gemm_args<T>& g, const row_block& at) noexcept {
   using V = pack<T>;
   constexpr std::size_t L = gemm_tile<T>::lanes;
   const auto [i, first, cols, p, depth] = at;
-  auto scale = registers<V, I * R>::zeros();
+  auto scale = registers<V, Rows * R>::zeros();
   const T* w[R];
-  T* c[I];
+  T* c[Rows];
 #pragma GCC unroll 8
   for (std::size_t r = 0; r < R; ++r) w[r] = g.b + static_cast<std::ptrdiff_t>(p + r) * g.b_row + first;
 #pragma GCC unroll 4
-  for (std::size_t row = 0; row < I; ++row) {
+  for (std::size_t row = 0; row < Rows; ++row) {
     c[row] = g.c + static_cast<std::ptrdiff_t>(i + row) * g.c_row + first;
     const T* const x = g.a + static_cast<std::ptrdiff_t>(i + row) * g.a_row + static_cast<std::ptrdiff_t>(p) * g.a_col;
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < R; ++r) scale[row * R + r] = V(x[static_cast<std::ptrdiff_t>(r) * g.a_col]);
   }
   const auto add = [&](std::size_t j, auto load, auto store) {
-    auto sum = registers<V, I>::zeros();
+    auto sum = registers<V, Rows>::zeros();
 #pragma GCC unroll 4
-    for (std::size_t row = 0; row < I; ++row) sum[row] = load(c[row] + j);
+    for (std::size_t row = 0; row < Rows; ++row) sum[row] = load(c[row] + j);
 #pragma GCC unroll 8
     for (std::size_t r = 0; r < R; ++r) {
       const V weight = load(w[r] + j);
 #pragma GCC unroll 4
-      for (std::size_t row = 0; row < I; ++row) sum[row] = fma(scale[row * R + r], weight, sum[row]);
+      for (std::size_t row = 0; row < Rows; ++row) sum[row] = fma(scale[row * R + r], weight, sum[row]);
     }
 #pragma GCC unroll 4
-    for (std::size_t row = 0; row < I; ++row) store(sum[row], c[row] + j);
+    for (std::size_t row = 0; row < Rows; ++row) store(sum[row], c[row] + j);
   };
   std::size_t j = 0;
   for (; j + L <= cols; j += L) {
@@ -126,8 +120,9 @@ TINYGRAD_ALWAYS_INLINE void for_row_groups(const gemm_args<T>& g, const row_func
 /// in the first cache, one row at a stretch.
 template <class T>
 void few_rows_columns(const gemm_args<T>& g, std::size_t begin, std::size_t end) noexcept {
-  static constexpr row_function<T> by_four[4] = {add_products<T, 1, TG_R>, add_products<T, 2, TG_R>, add_products<T, 3, TG_R>, add_products<T, 4, TG_R>};
-  constexpr std::size_t chunk_bytes = TG_CH;
+  static constexpr row_function<T> by_four[4] = {add_products<T, 1, 8>, add_products<T, 2, 8>, add_products<T, 3, 8>,
+                                                 add_products<T, 4, 8>};
+  constexpr std::size_t chunk_bytes = 16384;
   const std::size_t chunk = g.m == 1 ? end - begin : (chunk_bytes / sizeof(T) / g.m + 63) / 64 * 64;
   for (std::size_t j = begin; j < end; j += chunk) {
     row_block at{0, j, smaller(chunk, end - j), 0, 0};
@@ -135,8 +130,7 @@ void few_rows_columns(const gemm_args<T>& g, std::size_t begin, std::size_t end)
       T* const row = g.c + static_cast<std::ptrdiff_t>(i) * g.c_row + j;
       for (std::size_t column = 0; column < at.cols; ++column) row[column] = T(0);
     }
-    for (; g.m == 1 && at.p + 8 <= g.k; at.p += 8) add_products<T, 1, 8>(g, at);
-    for (; at.p + TG_R <= g.k; at.p += TG_R) for_row_groups(g, by_four, at);
+    for (; at.p + 8 <= g.k; at.p += 8) for_row_groups(g, by_four, at);
     for (; at.p < g.k; ++at.p) {
       for (at.i = 0; at.i < g.m; ++at.i) add_products<T, 1, 1>(g, at);
     }

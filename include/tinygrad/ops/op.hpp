@@ -117,10 +117,11 @@ class op_record final : public recorded_op<T> {
     const result<T> y{output.data, static_cast<const T*>(output.flow->data()), output.shape, output.flow,
                       !output.retains_grad};
     run(y, inputs_);
-    if constexpr (requires { P::inspect(name(), std::span<const T>{}); })
+    if constexpr (requires { P::inspect(name(), std::span<const T>{}, std::string_view{}); })
       for (const ref<node<T>>& input : inputs_)
         if (const ref<storage>& dx = input->gradient(); input->requires_grad && dx)
-          P::inspect(name(), std::span<const T>(static_cast<const T*>(dx->data()), input->count()));
+          P::inspect(name(), std::span<const T>(static_cast<const T*>(dx->data()), input->count()),
+                     "the gradient of an input");
   }
 
  private:
@@ -177,8 +178,8 @@ void require_defined(std::string_view op, const Tensor<T, P>& input) {
 
 template <class P, class T>
 void inspect_output(std::string_view op, const node<T>& output) {
-  if constexpr (requires { P::inspect(op, std::span<const T>{}); })
-    P::inspect(op, std::span<const T>(output.data, output.count()));
+  if constexpr (requires { P::inspect(op, std::span<const T>{}, std::string_view{}); })
+    P::inspect(op, std::span<const T>(output.data, output.count()), "the output");
 }
 
 }  // namespace detail
