@@ -33,16 +33,23 @@ struct probe_result {
   std::vector<bool> correct;
 };
 
-/// The residual stream after every block at the last position of `ids`, [blocks][channels].
+/// The residual stream after every block at the last position of a sequence.
+struct hidden_stack {
+  std::size_t blocks = 0, channels = 0;
+  std::vector<float> values;  // [blocks, channels]
+};
+
 /// Throws what the model's forward throws.
 template <language_model M>
-[[nodiscard]] std::vector<std::vector<float>> hidden_states(const M& model, std::span<const int> ids) {
-  std::vector<std::vector<float>> states;
+[[nodiscard]] hidden_stack hidden_states(const M& model, std::span<const int> ids) {
+  hidden_stack states;
   auto cache = model.make_cache(1, ids.size());
   static_cast<void>(model.forward(ids, 1, ids.size(), cache, logits_of::last, [&](std::size_t layer, const auto& x) {
     if (layer == 0) return;  // before the first block
-    const auto last = x.data().last(x.shape()[2]);
-    states.emplace_back(last.begin(), last.end());
+    states.blocks = layer;
+    states.channels = x.shape()[2];
+    const auto last = x.data().last(states.channels);
+    states.values.insert(states.values.end(), last.begin(), last.end());
   }));
   return states;
 }
@@ -58,10 +65,10 @@ template <language_model M>
   std::size_t blocks = 0, channels = 0;
   for (const stimulus& s : stimuli) {
     if (s.ids.empty()) throw value_error("[probe] the stimulus \"" + s.text + "\" has no tokens");
-    const auto states = hidden_states(model, s.ids);
-    blocks = states.size();
-    channels = states.front().size();
-    for (const auto& state : states) result.hidden.insert(result.hidden.end(), state.begin(), state.end());
+    const hidden_stack states = hidden_states(model, s.ids);
+    blocks = states.blocks;
+    channels = states.channels;
+    result.hidden.insert(result.hidden.end(), states.values.begin(), states.values.end());
     generate_options options;
     options.max_tokens = tokens < s.expected.size() ? s.expected.size() : tokens;
     std::vector<int> next = generate(model, s.ids, options, sampler).tokens;

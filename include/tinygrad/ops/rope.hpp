@@ -101,8 +101,8 @@ struct rope_op {
   static void examples(Try&& attempt) {
     const auto turn = [&](const Shape& shape, std::size_t count, rope_pairs order) {
       attempt({shape}, [=](const auto& x) {
-        using tensor = std::remove_cvref_t<decltype(x[0])>;
-        const rope_angles<typename tensor::value_type, typename tensor::policy> angles(
+        using input = std::remove_cvref_t<decltype(x[0])>;
+        const rope_angles<typename input::value_type, typename input::policy> angles(
             rope_frequencies(shape[2] / count, 100), 3, shape[1]);
         return apply(rope_op{count, order}, x[0], angles.cosines, angles.sines);
       });
@@ -116,8 +116,8 @@ struct rope_op {
   template <class Try>
   static void typical(Try&& attempt) {
     attempt({{4, 256, 512}}, [](const auto& x) {
-      using tensor = std::remove_cvref_t<decltype(x[0])>;
-      const rope_angles<typename tensor::value_type, typename tensor::policy> angles(rope_frequencies(64, 1e4), 0, 256);
+      using input = std::remove_cvref_t<decltype(x[0])>;
+      const rope_angles<typename input::value_type, typename input::policy> angles(rope_frequencies(64, 1e4), 0, 256);
       return apply(rope_op{8, rope_pairs::halves}, x[0], angles.cosines, angles.sines);
     });
   }
