@@ -20,7 +20,7 @@ constexpr const char* samples[] = {"The capital of France is", "مرحبا بك�
 
 std::string grouped(std::uint64_t number) {  // 124,439,808
   std::string text = std::to_string(number);
-  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');
   return text;
 }
 
