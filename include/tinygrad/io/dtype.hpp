@@ -166,6 +166,15 @@ template <class T>
   return readable;
 }
 
+namespace detail {
+/// out[i] = element i at `source`, in byte order `order`: a constant, so that the loop becomes vector code.
+template <class Stored, std::endian order, class T>
+void convert_elements(const std::byte* source, std::size_t count, T* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i)
+    out[i] = static_cast<T>(load_bytes<Stored>(source + i * sizeof(Stored), order));
+}
+}  // namespace detail
+
 /// out[i] = element i of `bytes`, which has any alignment; bytes.size() is a whole number of elements.
 /// Requires readable_as<T>(type). Halves widen exactly; F64 and large integers round to the nearest T.
 template <stored_element T>
@@ -179,9 +188,9 @@ void read_elements(dtype type, std::span<const std::byte> bytes, T* out,
     using stored = typename decltype(tag)::type;
     if constexpr (std::is_floating_point_v<T> || std::is_same_v<stored, T>) {
       const std::size_t count = bytes.size() / sizeof(stored);
-      const std::byte* const source = bytes.data();
-      for (std::size_t i = 0; i < count; ++i)
-        out[i] = static_cast<T>(load_bytes<stored>(source + i * sizeof(stored), order));
+      if (order == std::endian::little)
+        return detail::convert_elements<stored, std::endian::little>(bytes.data(), count, out);
+      detail::convert_elements<stored, std::endian::big>(bytes.data(), count, out);
     }
   });
 }

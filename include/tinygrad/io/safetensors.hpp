@@ -25,7 +25,6 @@
 #include <tinygrad/core/shape.hpp>
 #include <tinygrad/io/byte_reader.hpp>
 #include <tinygrad/io/dtype.hpp>
-#include <tinygrad/io/json.hpp>
 #include <tinygrad/io/json_reader.hpp>
 #include <tinygrad/io/mapped_file.hpp>
 #include <tinygrad/io/text_quote.hpp>
@@ -395,9 +394,15 @@ void refuse_repeats(const Pairs& sorted, const char* what) {
     if (json.size() > 1) json += ',';
   };
   if (!metadata.empty()) {
-    json_object texts;
-    for (const auto& [key, text] : metadata) texts.push_back({key, text});
-    json += "\"__metadata__\":" + write_json(json_value(std::move(texts)));
+    json += "\"__metadata__\":";
+    char before = '{';
+    for (const auto& [key, text] : metadata) {
+      json += std::exchange(before, ',');
+      append_json_string(json, key);
+      json += ':';
+      append_json_string(json, text);
+    }
+    json += '}';
   }
   std::uint64_t offset = 0;
   for (const tensor_source* tensor : tensors) {
