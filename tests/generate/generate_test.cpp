@@ -46,7 +46,7 @@ TEST_CASE("G06 the cached logits equal the full forward's for every split of the
   const no_grad guard;
   const auto full = reshape(model(ids, 1, 90), Shape{90, 37});
   const double scale = max_abs(full);
-  for (const std::size_t chunk : {90, 1, 7, 45, 64, 65, 89}) {
+  for (const std::size_t chunk : {90U, 1U, 7U, 45U, 64U, 65U, 89U}) {
     CAPTURE(chunk);
     auto cache = model.make_cache(1, 96);
     double worst = 0;

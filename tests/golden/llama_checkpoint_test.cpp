@@ -51,7 +51,7 @@ TEST_CASE("logits are those of transformers, in one pass and in chunks with the 
     const no_grad guard;
     const double allowed = 1e-4 * max_abs(c.logits);
     CHECK(max_abs_difference(c.model(c.ids, 2, c.length()), c.logits) <= allowed);
-    for (const std::size_t chunk : {1, 3, 14}) {
+    for (const std::size_t chunk : {1U, 3U, 14U}) {
       auto cache = c.model.make_cache(2, c.length());
       for (std::size_t first = 0; first < c.length(); first += chunk) {
         const std::size_t count = c.length() - first < chunk ? c.length() - first : chunk;

@@ -59,7 +59,7 @@ TEST_CASE("GPT-2 small has 124,439,808 parameters in 148 tensors, named as in th
 }
 
 TEST_CASE("fused attention equals the composed one, forward and backward, across block borders") {
-  for (const std::size_t length : {1, 5, 63, 64, 65, 130}) {
+  for (const std::size_t length : {1U, 5U, 63U, 64U, 65U, 130U}) {
     CAPTURE(length);
     Random random(length);
     const auto qkv = Tensor<double>::randn({2, length, 24}, random).requires_grad();
