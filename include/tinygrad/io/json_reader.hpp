@@ -77,7 +77,7 @@ struct json_number {
 struct json_limits {
   std::uint64_t bytes = std::uint64_t{256} << 20;
   std::uint32_t depth = 128;                      // arrays and objects inside each other; at most json_deepest
-  std::uint64_t values = std::uint64_t{1} << 24;  // only counted where a tree is built: 40 bytes each
+  std::uint64_t values = std::uint64_t{1} << 23;  // only counted where a tree is built: 40 bytes each
 };
 inline constexpr std::uint32_t json_deepest = 256;  // trees are freed and written by recursion
 
