@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <thread>
 #include <tinygrad/core/random.hpp>
 #include <tinygrad/text/bpe.hpp>
 #include <tinygrad/text/detokenizer.hpp>
@@ -303,4 +304,21 @@ TEST_CASE("a copy of a tokenizer gives the same tokens as the original") {
   const token_ids tokens = tok.encode("ababab abab");
   const BpeTokenizer copy = tok;
   CHECK(copy.encode("ababab abab") == tokens);
+}
+
+TEST_CASE("threads may share a tokenizer: each gets the tokens that one alone gets") {
+  const BpeTokenizer tok(byte_vocabulary({"a b", "ab ab", "Ġ a", "Ġ ab"}));
+  std::vector<std::string> texts(4);
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    for (int k = 0; k < 300; ++k) texts[t] += std::string(1 + (static_cast<std::size_t>(k) * (t + 3)) % 7, 'a') + " ab";
+  }
+  std::vector<std::thread> threads;
+  std::vector<int> wrong(texts.size());
+  for (std::size_t t = 0; t < texts.size(); ++t) {
+    threads.emplace_back([&, t] {
+      for (int round = 0; round < 50; ++round) wrong[t] += tok.decode_bytes(tok.encode(texts[t])) != texts[t];
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(wrong == std::vector<int>(texts.size()));
 }
