@@ -46,7 +46,7 @@ void check_products() {
       // x is rounded to 1/254 of the largest of 32 numbers at most, in the mean much less and with either sign. A base
       // of the same sign everywhere makes a sum of terms that nearly cancel; the error is that of the terms.
       CHECK(fast < 0.03);
-      const bool few = n <= 4;
+      const bool few = n <= 8;
       CHECK((fast > 1e-4) == (few && quant::block_format<F>));
     }
   });

@@ -91,8 +91,14 @@ class QuantMatrix {
   }
 
  private:
-  static constexpr std::size_t few_rows = 4;                        // up to so many rows of x blocks are read in place
   static constexpr std::size_t panel_bytes = std::size_t{1} << 20;  // of dequantised weights
+
+  /// Up to so many rows of x the blocks are read in place: beyond, one dequantising and a gemm cost less. Measured.
+  template <class F>
+  [[nodiscard]] static constexpr std::size_t few_rows(quant_precision precision) noexcept {
+    const bool unpacks_to_floats = quant::block_format<F> && precision == quant_precision::exact;
+    return std::is_same_v<F, quant::f32> || unpacks_to_floats ? 4 : 8;
+  }
 
   [[noreturn]] TINYGRAD_COLD static void fail(const std::string& what) { throw shape_error("[quant] " + what); }
   [[nodiscard]] static std::string describe(ggml_type type, std::size_t rows, std::size_t columns) {
@@ -118,7 +124,7 @@ class QuantMatrix {
 
   template <class P, class F>
   void multiply_as(const float* x, std::size_t n, float* y, quant_precision precision) const {
-    if (n > few_rows) {
+    if (n > few_rows<F>(precision)) {
       if constexpr (std::is_same_v<F, quant::f32>) {
         if (reinterpret_cast<std::uintptr_t>(data_) % alignof(float) == 0) return multiply_floats<P>(x, n, y);
       }
