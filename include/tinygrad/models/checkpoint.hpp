@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <tinygrad/core/random.hpp>
+#include <tinygrad/io/json.hpp>
 #include <tinygrad/io/safetensors.hpp>
 #include <tinygrad/nn/module.hpp>
 #include <utility>
@@ -48,13 +49,13 @@ template <class Number>
   const std::string name = std::string(checkpoint_prefix) + std::string(key);
   for (const auto& [found, text] : file.metadata()) {
     if (found != name) continue;
-    Number value{};
-    std::from_chars_result result{};
-    if constexpr (std::is_integral_v<Number>)
-      result = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    else
-      result = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (result.ec == std::errc{} && result.ptr == text.data() + text.size()) return value;
+    if constexpr (std::is_integral_v<Number>) {
+      Number value{};
+      const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+      if (status == std::errc{} && end == text.data() + text.size()) return value;
+    } else if (const auto value = parse_json(text, file.path()).as_double()) {  // libc++ 14 reads no doubles itself
+      return *value;
+    }
     throw format_error(file.path(), 8, "metadata \"" + name + "\" is no number: \"" + text + "\"");
   }
   throw format_error(file.path(), 8, "metadata \"" + name + "\" is missing: this is not a training checkpoint");
