@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quant/samples.hpp"
+#include "support/allocations.hpp"
 
 using namespace tinygrad_test;
 
@@ -113,6 +114,23 @@ TEST_CASE("a view keeps the owner of its weights alive") {
   CHECK_FALSE(watch.expired());
   CHECK(copy.rows() == 2);
   CHECK(copy.row_bytes() == 34);
+}
+
+TEST_CASE("products make no call to the general allocator once the pool is warm") {
+  quant::for_each_format([](auto format) {
+    using F = decltype(format);
+    CAPTURE(name_of(F::type));
+    const QuantMatrix w = sample<F>(40, 256, 5);
+    std::vector<float> x = normal_values(12 * 256, 4), y(12 * 40);
+    const auto run = [&] {
+      w.multiply<packed>(std::span<const float>(x).first(256), std::span<float>(y).first(40));
+      w.multiply<packed>(x, y);
+    };
+    run();
+    const std::size_t before = test_support::allocations();
+    run();
+    CHECK(test_support::allocations() == before);
+  });
 }
 
 TEST_CASE("matrices without rows or columns give empty or zero products") {
