@@ -302,6 +302,7 @@ TINYGRAD_ALWAYS_INLINE V log_erfc(const V& t) {
 
 // ---- pow ----
 
+// x, kept from being contracted into a later sum (see rounded_register).
 template <class V>
 TINYGRAD_ALWAYS_INLINE V rounded(const V& x) {
   if constexpr (is_pack<V>) {
@@ -380,20 +381,20 @@ TINYGRAD_ALWAYS_INLINE V pow_of_magnitude(const V& x, const V& y) {
 
 }  // namespace detail
 
-// e^x. Largest errors found: float 0.95 ulp, double 0.99 ulp.
+// e^x. Largest errors found: float 1.1 ulp, double 1.0 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V exp(const V& x) {
   return detail::exp_in_range(detail::clamp_to_exp_range(x));
 }
 
-// The natural logarithm; -infinity at 0, NaN below. 0.8 ulp, 0.8 ulp.
+// The natural logarithm; -infinity at 0, NaN below. 0.9 ulp, 0.8 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V log(const V& x) {
   const V y = detail::log_at_ends(x, detail::log_of_positive(x));
   return select(x < V(0), detail::not_a_number<V>, y);
 }
 
-// tanh |x| = t / (t + 2) with t = e^(2 |x|) - 1, which loses nothing for small x. 2.4 ulp, 2.5 ulp.
+// tanh |x| = t / (t + 2) with t = e^(2 |x|) - 1, which loses nothing for small x. 2.6 ulp, 2.5 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V tanh(const V& x) {
   using T = scalar_of<V>;
@@ -404,7 +405,7 @@ TINYGRAD_ALWAYS_INLINE V tanh(const V& x) {
   return copysign(t / (t + T(2)), x);
 }
 
-// The logistic function 1 / (1 + e^-x), also where the result is denormal. 2.1 ulp, 2.4 ulp.
+// The logistic function 1 / (1 + e^-x), also where the result is denormal. 2.4 ulp, 2.4 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V sigmoid(const V& x) {
   using T = scalar_of<V>;
@@ -412,7 +413,7 @@ TINYGRAD_ALWAYS_INLINE V sigmoid(const V& x) {
   return select(x < V(0), e, V(1)) / (e + T(1));
 }
 
-// The error function. 0.9 ulp, 1.2 ulp.
+// The error function. 1.2 ulp, 1.2 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V erf(const V& x) {
   const V t = detail::magnitude(x);
@@ -422,7 +423,7 @@ TINYGRAD_ALWAYS_INLINE V erf(const V& x) {
   return copysign(select(t < V(detail::erf_split<V>), detail::erf_near_zero(t), far_from_zero), x);
 }
 
-// Sine and cosine, for every finite angle; NaN at infinity. 1.5 ulp, 0.8 ulp.
+// Sine and cosine, for every finite angle; NaN at infinity. 1.6 ulp, 0.8 ulp.
 template <detail::pack_or_scalar V>
 TINYGRAD_ALWAYS_INLINE V sin(const V& x) {
   return detail::sin_or_cos<false>(x);
