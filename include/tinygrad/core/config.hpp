@@ -32,7 +32,9 @@
 #endif
 
 // The instruction set, widest first; FMA is part of the tag because it changes code and rounding.
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && defined(__AVX512VNNI__) && defined(__AVX512VL__)
+#define TINYGRAD_ISA avx512_vnni
+#elif defined(__AVX512F__)
 #define TINYGRAD_ISA avx512
 #elif defined(__AVX2__) && defined(__FMA__)
 #define TINYGRAD_ISA avx2_fma
@@ -50,7 +52,11 @@
 
 #define TINYGRAD_JOIN_(a, b, c) a##_##b##c
 #define TINYGRAD_JOIN(a, b, c) TINYGRAD_JOIN_(a, b, c)
+#if defined(__F16C__)
+#define TINYGRAD_ABI TINYGRAD_JOIN(TINYGRAD_ISA, f16c_pack, TINYGRAD_PACK_BACKEND)
+#else
 #define TINYGRAD_ABI TINYGRAD_JOIN(TINYGRAD_ISA, pack, TINYGRAD_PACK_BACKEND)
+#endif
 
 #if defined(__GNUC__)
 #define TINYGRAD_ALWAYS_INLINE inline __attribute__((always_inline))
