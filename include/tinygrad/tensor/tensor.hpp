@@ -126,8 +126,8 @@ class Tensor {
   }
   /// The value at an index per axis. Throws index_error.
   [[nodiscard]] T at(std::initializer_list<std::size_t> index) const { return node_->data[offset_of(index)]; }
-  /// Element `index` of the leading axis, [N, ...] -> [...], recorded like any operation; a view. Negative numbers count
-  /// from the end. Throws index_error. Defined in ops/shape_ops.hpp, as `row(x, index)`.
+  /// Element `index` of the leading axis, [N, ...] -> [...], recorded like any operation; a view. Negative numbers
+  /// count from the end. Throws index_error. Defined in ops/shape_ops.hpp, as `row(x, index)`.
   [[nodiscard]] Tensor operator[](std::ptrdiff_t index) const;
 
   // --- graph -----------------------------------------------------------------------------------------------------
