@@ -22,3 +22,7 @@ target_compile_options(tinygrad_own INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
                                               $<$<BOOL:${TINYGRAD_WERROR}>:-Werror>)
 # g++ 12 takes "text" + std::string for an overlapping copy at -O3 (GCC bug 105651).
 target_compile_options(tinygrad_own INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+# doctest and Google Benchmark count with __COUNTER__, which clang 22 calls an extension of a future C. The option must
+# follow -Wpedantic, which would turn the warning on again.
+target_compile_options(tinygrad_own INTERFACE
+  $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
