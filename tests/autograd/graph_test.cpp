@@ -131,17 +131,42 @@ TEST_CASE("A12 a saved value changed in place is an error that names the operati
 
 TEST_CASE("A12 the change is noticed through another handle on the same memory") {
   const tensor x = tensor::from({1, 2, 3}).requires_grad();
-  const tensor y = exp(x);
+  const tensor y = sin(x);
   x.detach().mutable_data()[1] = 0;
   CHECK_THROWS_AS(y.backward(tensor::ones({3})), graph_error);
 }
 
 TEST_CASE("A12 the output of an operation that saves only its inputs may be changed") {
   const tensor x = tensor::from({0, 1}).requires_grad();
-  tensor y = exp(x);
+  tensor y = sin(x);
   for (double& value : y.mutable_data()) value += 1;
   y.backward(tensor::ones({2}));
+  CHECK(x.grad().at({1}) == doctest::Approx(std::cos(1.0)));
+}
+
+TEST_CASE("A12 an operation that saves its output leaves its input free to change, and not the output") {
+  const tensor x = tensor::from({0, 1}).requires_grad();
+  const tensor y = exp(x), z = exp(x);
+  for (double& value : x.mutable_data()) value += 1;
+  y.backward(tensor::ones({2}));
   CHECK(x.grad().at({1}) == doctest::Approx(std::exp(1.0)));
+  z.mutable_data()[0] = 2;
+  CHECK_THROWS_AS(z.backward(tensor::ones({2})), graph_error);
+}
+
+TEST_CASE("a gradient that is handed on belongs to one tensor alone") {
+  const tensor a = tensor::from({1, 2}).requires_grad(), b = tensor::from({3, 4}).requires_grad();
+  const tensor sum = a + b;
+  (sum * sum + (a + a) - b).backward(tensor::ones({2}));
+  CHECK(a.grad().at({0}) == 10);
+  CHECK(b.grad().at({0}) == 7);
+  CHECK(a.grad().data().data() != b.grad().data().data());
+  const tensor kept = a * b;
+  kept.retain_grad();
+  a.zero_grad();
+  (kept + a).backward(tensor::ones({2}));
+  CHECK(kept.grad().at({1}) == 1);
+  CHECK(a.grad().at({1}) == 5);
 }
 
 TEST_CASE("+= rebinds the name and leaves the graph right") {

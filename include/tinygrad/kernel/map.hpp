@@ -21,6 +21,7 @@ struct map_args {
   T* out;  // plan's element count, row-major
 };
 
+/// `dy` may be the memory of one `dx` that is written and not repeated: each element is read before it is written.
 template <class T, std::size_t K>
 struct map_backward_args {
   broadcast_plan<K> plan;
@@ -108,12 +109,63 @@ void map_backward_row(const F& f, const row_operands<V, K>& x, const T* dy, cons
     if (how[k] == arrival::summed) *dx[k] += reduce_add(sum[k]);
 }
 
+/// Rows too short to fill packs, joined: `count` rows make one row of a wide plan, in which an operand that is the same
+/// on every row (a bias) is laid out `count` times in `copies`. The rows that are left over keep the plan they had.
+template <class T, std::size_t K>
+struct joined_rows {
+  static constexpr std::size_t width = 128;  // elements of a wide row at most
+
+  std::size_t count = 1;  // 1: nothing is joined
+  std::size_t whole = 0;  // rows in the wide plan
+  broadcast_plan<K> wide, rest;
+  std::array<std::array<T, width>, K> copies;
+
+  explicit joined_rows(const broadcast_plan<K>& plan) noexcept : rest(plan) {
+    const std::size_t columns = plan.columns();
+    if (plan.axes != 2 || columns == 0 || columns > width / 2 || plan.size[0] < width / columns) return;
+    for (std::size_t k = 0; k < K; ++k)
+      if (plan.stride[k][1] != 1 || (plan.stride[k][0] != 0 && plan.stride[k][0] != columns)) return;
+    count = width / columns;
+    whole = plan.size[0] / count * count;
+    rest.size[0] -= whole;
+    wide = plan;
+    wide.size[0] = whole / count;
+    wide.size[1] = columns * count;
+    for (std::size_t k = 0; k < K; ++k) wide.stride[k][0] *= count;
+  }
+  [[nodiscard]] bool same_on_every_row(std::size_t k) const noexcept { return wide.stride[k][0] == 0; }
+  /// Operand k of the wide plan: x itself, or its copies.
+  [[nodiscard]] const T* operand(std::size_t k, const T* x) noexcept {
+    if (!same_on_every_row(k)) return x;
+    for (std::size_t i = 0; i < wide.size[1]; ++i) copies[k][i] = x[i % rest.size[1]];
+    return copies[k].data();
+  }
+  /// Where the rows that are left over begin in the memory of operand k.
+  template <class X>
+  [[nodiscard]] X* remaining(std::size_t k, X* x) const noexcept {
+    return x == nullptr || same_on_every_row(k) ? x : x + whole * rest.size[1];
+  }
+};
+
 }  // namespace detail
 
 /// out = f(in...) over the plan.
 template <class V, class Split, class F, class T, std::size_t K>
-void map_kernel(const F& f, const map_args<T, K>& args, Split) noexcept {
+void map_kernel(const F& f, const map_args<T, K>& args, Split split) noexcept {
   constexpr auto all = std::make_index_sequence<K>{};
+  if constexpr (lanes < V >> 1 && K > 1) {
+    if (detail::joined_rows<T, K> joined(args.plan); joined.count > 1) {
+      map_args<T, K> wide{joined.wide, {}, args.out};
+      map_args<T, K> rest{joined.rest, {}, args.out + joined.whole * args.plan.columns()};
+      for (std::size_t k = 0; k < K; ++k) {
+        wide.in[k] = joined.operand(k, args.in[k]);
+        rest.in[k] = joined.remaining(k, args.in[k]);
+      }
+      map_kernel<V>(f, wide, split);
+      map_kernel<V>(f, rest, split);
+      return;
+    }
+  }
   const std::size_t rows = args.plan.rows();
   const std::size_t columns = args.plan.columns();
   if (rows == 0 || columns == 0) return;
@@ -138,9 +190,31 @@ void map_kernel(const F& f, const map_args<T, K>& args, Split) noexcept {
 /// Work is split along rows or along columns, whichever no wanted gradient is summed over; where both are, one
 /// thread does it all. A gradient is therefore summed in the same order whatever the number of threads.
 template <class V, class Split, class F, class T, std::size_t K>
-void map_backward_kernel(const F& f, const map_backward_args<T, K>& args, Split) noexcept {
+void map_backward_kernel(const F& f, const map_backward_args<T, K>& args, Split split) noexcept {
   constexpr auto all = std::make_index_sequence<K>{};
   const broadcast_plan<K>& plan = args.plan;
+  if constexpr (lanes < V >> 1 && K > 1) {
+    if (detail::joined_rows<T, K> joined(plan); joined.count > 1) {
+      map_backward_args<T, K> wide = args;
+      map_backward_args<T, K> rest = args;
+      wide.plan = joined.wide;
+      rest.plan = joined.rest;
+      rest.dy += joined.whole * plan.columns();
+      std::array<std::array<T, joined.width>, K> sums{};
+      for (std::size_t k = 0; k < K; ++k) {
+        wide.in[k] = joined.operand(k, args.in[k]);
+        rest.in[k] = joined.remaining(k, args.in[k]);
+        rest.dx[k] = joined.remaining(k, args.dx[k]);
+        if (joined.same_on_every_row(k) && args.dx[k] != nullptr) wide.dx[k] = sums[k].data();
+      }
+      map_backward_kernel<V>(f, wide, split);
+      map_backward_kernel<V>(f, rest, split);
+      for (std::size_t k = 0; k < K; ++k)
+        if (joined.same_on_every_row(k) && args.dx[k] != nullptr)
+          for (std::size_t i = 0; i < joined.wide.size[1]; ++i) args.dx[k][i % plan.columns()] += sums[k][i];
+      return;
+    }
+  }
   const std::size_t rows = plan.rows();
   const std::size_t columns = plan.columns();
   std::array<detail::arrival, K> how;

@@ -14,6 +14,12 @@ struct tanh {
     using tinygrad::tanh;
     return tanh(x);
   }
+  struct by_output {
+    template <class S>
+    dual<S, 1> operator()(const dual<S, 1>& y) const {
+      return {y.value, S(1_c - y.value * y.value)};
+    }
+  };
 };
 struct sigmoid {  // 1 / (1 + e^-x)
   static constexpr std::string_view name = "sigmoid";
@@ -21,6 +27,12 @@ struct sigmoid {  // 1 / (1 + e^-x)
     using tinygrad::sigmoid;
     return sigmoid(x);
   }
+  struct by_output {
+    template <class S>
+    dual<S, 1> operator()(const dual<S, 1>& y) const {
+      return {y.value, S(y.value * (1_c - y.value))};
+    }
+  };
 };
 struct relu {  // derivative 0 at 0
   static constexpr std::string_view name = "relu";

@@ -3,6 +3,7 @@
 // Each operation is its forward formula; derivatives come from dual numbers (see map.hpp).
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <tinygrad/core/constant.hpp>
 #include <tinygrad/ops/map.hpp>
@@ -13,11 +14,13 @@ namespace fn {
 struct add {
   static constexpr std::string_view name = "add";
   static constexpr bool linear = true;
+  static constexpr std::array passes{true, true};
   auto operator()(const auto& a, const auto& b) const { return a + b; }
 };
 struct sub {
   static constexpr std::string_view name = "sub";
   static constexpr bool linear = true;
+  static constexpr std::array passes{true, false};
   auto operator()(const auto& a, const auto& b) const { return a - b; }
 };
 struct mul {
@@ -49,6 +52,7 @@ struct divide_by {  // x / divisor; rounded as a division, not as a product with
 struct shift {  // x + offset
   static constexpr std::string_view name = "shift";
   static constexpr bool linear = true;
+  static constexpr std::array passes{true};
   constant offset{0.3};
   auto operator()(const auto& x) const { return x + offset; }
 };

@@ -17,7 +17,10 @@
 namespace tinygrad::inline TINYGRAD_ABI {
 
 /// The operation behind `map`. F may name itself (`static constexpr std::string_view name`) and say that its derivative
-/// does not depend on its arguments (`static constexpr bool linear = true`): then it saves nothing.
+/// does not depend on its arguments (`static constexpr bool linear = true`): then it saves nothing. For the arguments
+/// by which its derivative is 1 (`static constexpr std::array passes{true, false}`) the gradient is handed on as it is.
+/// Where the derivative is easier told from the result, `F::by_output` takes the result instead of the one argument and
+/// gives a dual number with that derivative; then the output is saved, and the argument need not be.
 template <class F, std::size_t K>
 struct map_op {
   static constexpr std::string_view name = [] {
@@ -30,7 +33,8 @@ struct map_op {
     if constexpr (requires { F::linear; })
       return F::linear ? saved_values::none : saved_values::inputs;
     else
-      return saved_values::inputs;
+      return requires { typename F::by_output; }
+    ? saved_values::output : saved_values::inputs;
   }();
 
   F f;
@@ -63,6 +67,8 @@ struct map_op {
       mixed({4, 3}, {3});
       mixed({3}, {4, 3});
       mixed({4, 1}, {1, 35});
+      mixed({131, 3}, {3});
+      mixed({16}, {9, 16});
       mixed({2, 1, 4, 3}, {2, 1, 4, 1});
       mixed({5, 1, 7}, {4, 5, 6, 7});
       mixed({2, 5}, {});
@@ -86,21 +92,37 @@ struct map_op {
     (place(position++, args, x, shapes, slots), ...);
 
     map_backward_args<T, K> work{plan_broadcast<K>(y.shape, shapes), x, y.grad, {}, {}};
+    bool nothing_left = true;
     for (std::size_t k = 0; k < K; ++k) {
       if (!slots[k]) continue;
       if (work.plan.repeats(k)) {  // sums need a defined start
         work.dx[k] = slots[k].zeroed();
         work.accumulate[k] = true;
       } else {  // an input given twice: the first argument writes, the second finds a gradient and adds
+        const bool given = y.may_give && slots[k].adopt(y.flow);  // then dy turns into dx where it lies
+        if (given && passes(k)) continue;
         const grad_target<T> target = slots[k].open();
         work.dx[k] = target.data;
-        work.accumulate[k] = target.accumulate;
+        work.accumulate[k] = !given && target.accumulate;
       }
+      nothing_left = false;
     }
-    P::map_backward(f, work);
+    if (nothing_left) return;
+    if constexpr (requires { typename F::by_output; }) {
+      work.in[0] = y.data;
+      P::map_backward(typename F::by_output{}, work);
+    } else {
+      P::map_backward(f, work);
+    }
   }
 
  private:
+  static constexpr bool passes([[maybe_unused]] std::size_t k) {
+    if constexpr (requires { F::passes; })
+      return F::passes[k];
+    else
+      return false;
+  }
   static std::vector<Shape> repeat(const Shape& shape) { return std::vector<Shape>(K, shape); }
   static constexpr value_range domain() {
     if constexpr (requires { F::domain; })
