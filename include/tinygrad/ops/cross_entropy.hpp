@@ -9,6 +9,7 @@
 // 1512.00567, 7.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <span>
@@ -41,6 +42,27 @@ void cross_entropy_backward(const T* x, T* dx, std::size_t n, T top, T inverse, 
     detail::deposit(dx + j, V((weight * V(inverse) - V(floor)) * V(scale)), accumulate, count);
   });
 }
+
+/// Rows shorter than a pack are taken many at a time, so that their exponentials fill the lanes.
+struct short_rows {
+  static constexpr std::size_t capacity = 256;  // values
+
+  /// f(begin, end) over blocks of the rows [first, last), none with more than `capacity` values.
+  template <class F>
+  static void each_block(std::size_t first, std::size_t last, std::size_t classes, F&& f) {
+    const std::size_t block = capacity / (classes + 1);
+    for (std::size_t begin = first; begin < last; begin += block) f(begin, last - begin < block ? last : begin + block);
+  }
+  /// weights = exp(x - top), with one top a row.
+  template <class V, class T>
+  static void exponentials(const T* x, const double* top, std::size_t count, std::size_t classes, T* weights) noexcept {
+    for (std::size_t r = 0; r < count; ++r)
+      for (std::size_t j = 0; j < classes; ++j) weights[r * classes + j] = x[r * classes + j] - static_cast<T>(top[r]);
+    for_lanes<V>(0, count * classes, [&](std::size_t i, auto lane_count) TINYGRAD_INLINE_LAMBDA {
+      store_lanes(weights + i, V(exp(load_lanes<V>(weights + i, lane_count))), lane_count);
+    });
+  }
+};
 
 }  // namespace rows
 
@@ -75,10 +97,8 @@ struct cross_entropy_op {
     const bool single = options.reduce != reduction::none;
     const scratch<T> losses(single ? rows : 0);
     T* loss = single ? losses.data() : y.data;
-    P::for_range(rows, detail::rows_grain(classes), [&](std::size_t first, std::size_t last) {
-      for (std::size_t r = first; r < last; ++r)
-        loss[r] = ignored(r) ? T(0) : row_loss<V>(r, logits.data + r * classes, classes);
-    });
+    P::for_range(rows, detail::rows_grain(classes),
+                 [&](std::size_t first, std::size_t last) { row_losses<V>(first, last, logits.data, classes, loss); });
     if (!single) return;
     detail::fold_all<P>(fold_add{}, losses.data(), rows, y.data);
     y.data[0] /= divisor<T>();
@@ -93,9 +113,8 @@ struct cross_entropy_op {
     const bool single = options.reduce != reduction::none;
     const T shared = single ? y.grad[0] / divisor<T>() : T(0);
     P::for_range(targets.size(), detail::rows_grain(classes), [&](std::size_t first, std::size_t last) {
-      for (std::size_t r = first; r < last; ++r)
-        row_backward<V>(r, logits.data + r * classes, {dx.data + r * classes, dx.accumulate}, classes,
-                        single ? shared : y.grad[r]);
+      rows_backward<V>(first, last, logits.data, dx, classes,
+                       [&](std::size_t r) { return single ? shared : y.grad[r]; });
     });
   }
 
@@ -139,30 +158,90 @@ struct cross_entropy_op {
     return counted == 0 ? T(1) : static_cast<T>(counted);
   }
 
-  /// -sum_j q_j log p_j, written so that no large number is added only to be taken away again.
+  /// The losses of rows [first, last), and what backward needs of them.
   template <class V, class T>
-  [[nodiscard]] T row_loss(std::size_t r, const T* x, std::size_t classes) noexcept {
-    const T top = rows::largest<V>(x, classes);
-    const T total = rows::exp_sum<V>(x, classes, top);
-    top_[r] = static_cast<double>(top);
-    inverse_[r] = static_cast<double>(T(1) / total);
-    const T to_target = top - x[targets[r]];  // >= 0
-    const T smoothing = static_cast<T>(options.label_smoothing);
-    if (smoothing == T(0)) return log(total) + to_target;
-    const T to_mean = -rows::shifted_sum<V>(x, classes, top) / static_cast<T>(classes);
-    return log(total) + (T(1) - smoothing) * to_target + smoothing * to_mean;
-  }
-  /// dx (+)= scale (p - q).
-  template <class V, class T>
-  void row_backward(std::size_t r, const T* x, grad_target<T> dx, std::size_t classes, T scale) const noexcept {
-    if (ignored(r)) {
-      for (std::size_t j = 0; j < classes && !dx.accumulate; ++j) dx.data[j] = T(0);
+  void row_losses(std::size_t first, std::size_t last, const T* x, std::size_t classes, T* loss) noexcept {
+    if (classes >= static_cast<std::size_t>(lanes<V>)) {
+      for (std::size_t r = first; r < last; ++r) {
+        if (ignored(r)) {
+          loss[r] = T(0);
+          continue;
+        }
+        top_[r] = static_cast<double>(rows::largest<V>(x + r * classes, classes));
+        const T total = rows::exp_sum<V>(x + r * classes, classes, top<T>(r));
+        inverse_[r] = static_cast<double>(T(1) / total);
+        loss[r] = row_loss<V>(r, x, classes, log(total));
+      }
       return;
     }
+    rows::short_rows::each_block(first, last, classes, [&](std::size_t begin, std::size_t end) {
+      std::array<T, rows::short_rows::capacity> weights, logs;
+      for (std::size_t r = begin; r < end; ++r)
+        top_[r] = static_cast<double>(rows::largest<T>(x + r * classes, classes));
+      rows::short_rows::exponentials<V>(x + begin * classes, &top_[begin], end - begin, classes, weights.data());
+      for (std::size_t r = begin; r < end; ++r) {
+        T total(0);
+        for (std::size_t j = 0; j < classes; ++j) total += weights[(r - begin) * classes + j];
+        inverse_[r] = static_cast<double>(T(1) / total);
+        logs[r - begin] = total;
+      }
+      for_lanes<V>(0, end - begin, [&](std::size_t i, auto count) TINYGRAD_INLINE_LAMBDA {
+        store_lanes(&logs[i], V(log(load_lanes<V>(&logs[i], count))), count);
+      });
+      for (std::size_t r = begin; r < end; ++r)
+        loss[r] = ignored(r) ? T(0) : row_loss<V>(r, x, classes, logs[r - begin]);
+    });
+  }
+  /// -sum_j q_j log p_j, written so that no large number is added only to be taken away again.
+  template <class V, class T>
+  [[nodiscard]] T row_loss(std::size_t r, const T* logits, std::size_t classes, T log_total) const noexcept {
+    const T* x = logits + r * classes;
+    const T to_target = top<T>(r) - x[targets[r]];  // >= 0
     const T smoothing = static_cast<T>(options.label_smoothing);
-    rows::cross_entropy_backward<V>(x, dx.data, classes, static_cast<T>(top_[r]), static_cast<T>(inverse_[r]), scale,
-                                    smoothing / static_cast<T>(classes), dx.accumulate);
-    dx.data[targets[r]] -= (T(1) - smoothing) * scale;
+    if (smoothing == T(0)) return log_total + to_target;
+    const T to_mean = -rows::shifted_sum<V>(x, classes, top<T>(r)) / static_cast<T>(classes);
+    return log_total + (T(1) - smoothing) * to_target + smoothing * to_mean;
+  }
+  template <class T>
+  [[nodiscard]] T top(std::size_t r) const noexcept {
+    return static_cast<T>(top_[r]);
+  }
+
+  /// dx (+)= scale_of(row) (p - q) for rows [first, last).
+  template <class V, class T, class Scale>
+  void rows_backward(std::size_t first, std::size_t last, const T* x, grad_target<T> dx, std::size_t classes,
+                     Scale&& scale_of) const noexcept {
+    const T smoothing = static_cast<T>(options.label_smoothing);
+    const T floor = smoothing / static_cast<T>(classes);
+    const auto finish = [&](std::size_t r) {
+      T* row = dx.data + r * classes;
+      if (!ignored(r))
+        row[targets[r]] -= (T(1) - smoothing) * scale_of(r);
+      else if (!dx.accumulate)
+        for (std::size_t j = 0; j < classes; ++j) row[j] = T(0);
+    };
+    if (classes >= static_cast<std::size_t>(lanes<V>)) {
+      for (std::size_t r = first; r < last; ++r) {
+        if (!ignored(r))
+          rows::cross_entropy_backward<V>(x + r * classes, dx.data + r * classes, classes, top<T>(r),
+                                          static_cast<T>(inverse_[r]), scale_of(r), floor, dx.accumulate);
+        finish(r);
+      }
+      return;
+    }
+    rows::short_rows::each_block(first, last, classes, [&](std::size_t begin, std::size_t end) {
+      std::array<T, rows::short_rows::capacity> weights;
+      rows::short_rows::exponentials<V>(x + begin * classes, &top_[begin], end - begin, classes, weights.data());
+      for (std::size_t r = begin; r < end; ++r) {
+        const T* weight = weights.data() + (r - begin) * classes;
+        T* row = dx.data + r * classes;
+        const T inverse = static_cast<T>(inverse_[r]);
+        const T scale = scale_of(r);
+        for (std::size_t j = 0; j < classes && !ignored(r); ++j)
+          row[j] = (dx.accumulate ? row[j] : T(0)) + (weight[j] * inverse - floor) * scale;
+        finish(r);
+      }
+    });
   }
 
   // Of every row that counts: the largest logit, and 1 / sum of exp(logit - largest). Exact for float and double.
