@@ -4,7 +4,7 @@
 // The folder has encoder.json and vocab.bpe, or vocab.json and merges.txt; without it GPT2_DIR or TINYGRAD_SHARED_DATA
 // say where. Without any vocabulary a small one made here is used, and without files a text made here.
 // "warm" keeps what the tokenizer has learned from round to round, as a program that encodes many texts does; "cold"
-// begins every round with a tokenizer that has seen nothing. bench/peers/tiktoken_bench.py shows tiktoken beside it.
+// begins every round with a tokenizer that has seen nothing. bench/compare.py shows tiktoken beside it.
 #include <benchmark/benchmark.h>
 
 #include <cstdio>

@@ -22,55 +22,68 @@ inline void keep(float value) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Multiply-adds in registers only, in GFLOP/s of one core: the widest packs, enough chains to hide the latency.
-[[nodiscard]] inline double measure_fma_peak() {
+/// Arithmetic of one fma_in_registers().
+inline constexpr int fma_chains = 12, fma_rounds = 200000;
+inline constexpr double fma_flop = 2.0 * fma_chains * fma_rounds * tinygrad::pack<float>::size();
+
+/// Multiply-adds in registers only, on one core: the widest packs, enough chains to hide the latency.
+inline void fma_in_registers() {
   using V = tinygrad::pack<float>;
-  constexpr int chains = 12, rounds = 200000;
-  double best = 1e9;
-  for (int trial = 0; trial < 9; ++trial) {
-    volatile float seed = 0.5F;  // chains that begin alike would be computed once
-    V sum[chains];
-    for (V& s : sum) s = V(seed);
-    const V x(0.999F), y(1e-3F);
-    const double seconds = seconds_of([&] {
-      for (int round = 0; round < rounds; ++round) {
+  volatile float seed = 0.5F;  // chains that begin alike would be computed once
+  V sum[fma_chains];
+  for (V& s : sum) s = V(seed);
+  const V x(0.999F), y(1e-3F);
+  for (int round = 0; round < fma_rounds; ++round) {
 #pragma GCC unroll 12
-        for (int c = 0; c < chains; ++c) sum[c] = tinygrad::fma(sum[c], x, y);
-      }
-    });
-    V total(0.0F);
-    for (const V& s : sum) total += s;
-    keep(tinygrad::reduce_add(total));
-    best = std::min(best, seconds);
+    for (int c = 0; c < fma_chains; ++c) sum[c] = tinygrad::fma(sum[c], x, y);
   }
-  return 2e-9 * chains * rounds * V::size() / best;
+  V total(0.0F);
+  for (const V& s : sum) total += s;
+  keep(tinygrad::reduce_add(total));
 }
 
-/// Reading of `bytes` once through, spread over `threads` threads, in GB/s. Choose many times the last cache for the
-/// bandwidth of memory.
-[[nodiscard]] inline double measure_read_bandwidth(std::size_t bytes, int threads) {
+/// The FMA peak in GFLOP/s of one core.
+[[nodiscard]] inline double measure_fma_peak() {
+  double best = 1e9;
+  for (int trial = 0; trial < 9; ++trial) best = std::min(best, seconds_of(fma_in_registers));
+  return 1e-9 * fma_flop / best;
+}
+
+/// Memory to be read once through. Choose many times the last cache for the bandwidth of memory.
+class read_buffer {
   using V = tinygrad::pack<float>;
-  constexpr std::size_t stride = 8 * static_cast<std::size_t>(V::size());
-  const std::vector<float> data(bytes / sizeof(float) / stride * stride, 1.0F);
+  static constexpr std::size_t stride = 8 * static_cast<std::size_t>(V::size());
+
+ public:
+  explicit read_buffer(std::size_t bytes) : data_(bytes / sizeof(float) / stride * stride, 1.0F) {}
+  [[nodiscard]] std::size_t bytes() const noexcept { return data_.size() * sizeof(float); }
+
+  /// Reads all of it, spread over the threads of the library.
+  void read() const {
+    tinygrad::pooled::run(data_.size() / stride, 1 << 12, [&](std::size_t begin, std::size_t end) {
+      V sum[8];
+      for (const float* p = data_.data() + begin * stride; p != data_.data() + end * stride; p += stride) {
+#pragma GCC unroll 8
+        for (int s = 0; s < 8; ++s) sum[s] += V::load(p + s * V::size());
+      }
+      V total(0.0F);
+      for (const V& s : sum) total += s;
+      keep(tinygrad::reduce_add(total));
+    });
+  }
+
+ private:
+  std::vector<float> data_;
+};
+
+/// The bandwidth of reading `bytes` with `threads` threads, in GB/s.
+[[nodiscard]] inline double measure_read_bandwidth(std::size_t bytes, int threads) {
+  const read_buffer data(bytes);
   tinygrad::set_num_threads(threads);
   double best = 1e9;
-  for (int trial = 0; trial < 7; ++trial) {
-    const double seconds = seconds_of([&] {
-      tinygrad::pooled::run(data.size() / stride, 1 << 12, [&](std::size_t begin, std::size_t end) {
-        V sum[8];
-        for (const float* p = data.data() + begin * stride; p != data.data() + end * stride; p += stride) {
-#pragma GCC unroll 8
-          for (int s = 0; s < 8; ++s) sum[s] += V::load(p + s * V::size());
-        }
-        V total(0.0F);
-        for (const V& s : sum) total += s;
-        keep(tinygrad::reduce_add(total));
-      });
-    });
-    best = std::min(best, seconds);
-  }
+  for (int trial = 0; trial < 7; ++trial) best = std::min(best, seconds_of([&] { data.read(); }));
   tinygrad::set_num_threads(0);
-  return 1e-9 * static_cast<double>(data.size() * sizeof(float)) / best;
+  return 1e-9 * static_cast<double>(data.bytes()) / best;
 }
 
 }  // namespace tinygrad_bench
