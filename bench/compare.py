@@ -95,7 +95,8 @@ def generation_rows():
                       "tokens/s", length, limit="fma", fresh=True, files=(file,))
     for kind in ("F16", "Q8_0"):
         file = ("llama", kind, f"llama.{kind}.gguf")
-        for work, goal, amount in (("decode {llama.%s.gguf} 32 16", 1.2, 16), ("prefill {llama.%s.gguf} 128", 1.5, 128)):
+        works = (("decode {llama.%s.gguf} 32 16", 1.2, 16), ("prefill {llama.%s.gguf} 128", 1.5, 128))
+        for work, goal, amount in works:
             name = f"small Llama {work.split()[0]} {kind}"
             yield Row("small Llama", name, work % kind, [Peer("llama.cpp", "llama", work % kind, goal)], "tokens/s",
                       amount, limit="read" if amount == 16 else "fma", fresh=True, files=(file,), steady=amount == 16)
@@ -117,7 +118,8 @@ def training_rows():
                               ("cross_entropy", 64, 50257)):
         for direction in ("forward", "backward"):
             both = "" if direction == "forward" else " + backward"
-            yield torch(f"{op} {rows}x{columns} forward{both}", f"{op} {rows} {columns} {direction}", 1.2, "row operations")
+            work = f"{op} {rows} {columns} {direction}"
+            yield torch(f"{op} {rows}x{columns} forward{both}", work, 1.2, "row operations")
 
 
 def text_rows():
@@ -163,6 +165,11 @@ class Worker:
         if "error" in answer:
             raise Failed(answer["error"])
         return answer
+
+    def processor_seconds(self):
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def close(self):
         self.process.stdin.close()
@@ -238,6 +245,13 @@ def cpu_flags():
         return next((set(line.split(":")[1].split()) for line in file if line.startswith("flags")), set())
 
 
+def machine_seconds():
+    """Processor time that all cores together have spent on anything, and that the hypervisor kept from them."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
+
+
 def pin(worker, work, threads):
     """Makes the work and gives each of the threads that compute it a processor of its own."""
     everywhere = os.sched_getaffinity(0)
@@ -296,6 +310,8 @@ def measure(row, threads, workers, options, log):
                 return None
             del turns[name]
     answers = {name: [] for name in turns}
+    processes = [workers.get(name) for name in used if name in workers.running]
+    own_before, all_before = sum(p.processor_seconds() for p in processes), machine_seconds()
     began, rounds = time.time(), 0
     while rounds < options.repetitions and (rounds < 3 or time.time() - began < options.budget):
         order = list(turns) if rounds % 2 == 0 else list(reversed(turns))
@@ -305,7 +321,9 @@ def measure(row, threads, workers, options, log):
             answers[name].append(workers.get(worker).ask(1 if one else threads, 0.002 if one else options.turn, work))
             settle(worker, work, threads)
         rounds += 1
-    return record(row, threads, wanted, answers, options)
+    own = sum(p.processor_seconds() for p in processes) - own_before
+    others = max(0.0, machine_seconds() - all_before - own) / (time.time() - began)
+    return {**record(row, threads, wanted, answers, options), "others": others}
 
 
 def record(row, threads, peers, answers, options):
@@ -347,7 +365,7 @@ def record(row, threads, peers, answers, options):
 # --- showing ---------------------------------------------------------------------------------------------------------
 
 HEADS = ["work", "threads", "ours", "peer", "theirs", "ratio", "spread", "to reach", "of the limit", "memory, MB",
-         "allocations"]
+         "allocations", "others"]
 
 
 def short(value):
@@ -370,7 +388,8 @@ def cells(result):
         if "peak_bytes" in result:
             memory = f"{result['peak_bytes'] / 1e6:.0f}"
             memory += f" / {peer['peak_bytes'] / 1e6:.0f}" if "peak_bytes" in peer else ""
-        yield line + [f"{peer['reach']:g}" if peer["reach"] else "", share, memory, allocations]
+        yield line + [f"{peer['reach']:g}" if peer["reach"] else "", share, memory, allocations,
+                      f"{result['others']:.1f}" if result["others"] >= 0.1 else ""]
 
 
 def means(results):
@@ -396,7 +415,7 @@ def markdown(about, results):
     lines = [title(about) + ".", ""]
     lines += ["Ratio: median of their seconds / our seconds in turns, above 1 ours is faster; spread: its quartiles.",
               "Memory: peak of the whole process, ours / the peer's. Allocations: calls of the general allocator in a",
-              "warmed-up call.", ""]
+              "warmed-up call. Others: cores that other processes kept busy meanwhile; such rows say little.", ""]
     lines += [f"- {name}: {why}" for name, why in about["missing"].items()]
     section = None
     for result in results:
@@ -408,8 +427,9 @@ def markdown(about, results):
     if averages:
         lines += ["", "### geometric means", "", "| section | peer | threads | rows | least | mean |",
                   "|" + " --- |" * 6]
-        lines += [f"| {m['section']} | {m['peer']} | {m['threads']} | {m['rows']} | {m['least']:.2f} | {m['mean']:.2f} |"
-                  for m in averages]
+        for m in averages:
+            line = [m["section"], m["peer"], str(m["threads"]), str(m["rows"]), f"{m['least']:.2f}", f"{m['mean']:.2f}"]
+            lines.append("| " + " | ".join(line) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -515,7 +535,7 @@ def main():
                 save(about, earlier, results, options)
                 for line in cells(result):
                     print("  ".join(text.ljust(width) for text, width in
-                                    zip(line, (34, 1, 14, 9, 8, 6, 12, 4, 9, 11, 1))), flush=True)
+                                    zip(line, (34, 1, 14, 9, 8, 6, 12, 4, 9, 11, 1, 4))), flush=True)
     workers.close(list(workers.running))
     for mean in means(results):
         print(f"geometric mean of {mean['rows']} {mean['section']}, {mean['threads']} threads, to {mean['peer']}: "

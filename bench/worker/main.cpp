@@ -7,7 +7,7 @@
 //   compare_worker describe                     the build and its peers, as JSON
 // The answer to a request is a line of JSON: seconds of one call (the mean over calls for about SECONDS), the calls,
 // calls of the general allocator in one of them, the process's peak of memory, and what a call has to do at least.
-// A work is made at its first request and kept; with SECONDS 0 it is made and called twice, with no figures.
+// A work is made at its first request and kept; SECONDS 0 is one call after one that is not timed.
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -60,24 +60,30 @@ double peak_bytes() {
   return 0;
 }
 
-json_value measure(const work& w, double seconds) {
-  if (const double one = seconds_of(w.call); seconds == 0 || one < 0.05) w.call();  // caches, threads, pools
+/// A work and how long its last call took, so that only short ones are called once more before they are timed.
+struct made_work {
+  work what;
+  double last = 0;
+};
+
+json_value measure(made_work& made, double seconds) {
+  const work& w = made.what;
+  if (seconds == 0 || made.last < 0.05) w.call();  // caches, threads, pools
   std::size_t calls = 0;
   double passed = 0;
-  const std::size_t allocations = test_support::allocations();
-  if (seconds > 0) {
-    const auto begin = std::chrono::steady_clock::now();
-    do {
-      w.call();
-      ++calls;
-      passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    } while (passed < seconds);
-  }
-  const std::size_t allocated = test_support::allocations() - allocations;
-  const double count = calls > 0 ? static_cast<double>(calls) : 1;
+  const std::size_t before = test_support::allocations();
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    w.call();
+    ++calls;
+    passed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  } while (passed < seconds);
+  const std::size_t allocated = test_support::allocations() - before;
+  const auto count = static_cast<double>(calls);
+  made.last = passed / count;
   json_object answer;
-  answer.push_back({"seconds", passed / count});
-  answer.push_back({"calls", static_cast<double>(calls)});
+  answer.push_back({"seconds", made.last});
+  answer.push_back({"calls", count});
   answer.push_back({"allocations", static_cast<double>(allocated) / count});
   answer.push_back({"peak_bytes", peak_bytes()});
   answer.push_back({"flop", w.flop});
@@ -93,7 +99,7 @@ std::vector<std::string> words_of(const std::string& line) {
 }
 
 void serve() {
-  std::map<std::string, work> works;
+  std::map<std::string, made_work> works;
   for (std::string line; std::getline(std::cin, line);) {
     json_value answer;
     try {
@@ -103,7 +109,7 @@ void serve() {
       use_threads(std::stoi(words[0]));
       std::string key;
       for (const std::string& word : what) key += word + ' ';
-      if (!works.contains(key)) works[key] = make_work(what);
+      if (!works.contains(key)) works[key].what = make_work(what);
       answer = measure(works[key], std::stod(words[1]));
     } catch (const std::exception& problem) {
       answer = json_value(json_object{{"error", json_value(std::string(problem.what()))}});
