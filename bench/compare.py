@@ -463,14 +463,25 @@ def save(about, earlier, results, options):
             file.write(markdown(about, both))
 
 
-def prepare(row, options, log):
-    """Writes the files that a row needs; False where one cannot be had."""
+def about(workers, options):
+    """What was measured, with what and on what."""
+    return {"cpu": cpu_facts(), "build": workers.build, "peers": versions(options.python), "pinned": options.pin,
+            "missing": workers.missing}
+
+
+def write_models(files, options):
+    """Models with random weights: (architecture, type of tensors, name in the scratch folder)."""
     os.makedirs(options.scratch, exist_ok=True)
-    for model, kind, name in row.files:
+    for model, kind, name in files:
         path = os.path.join(options.scratch, name)
         if not os.path.exists(path):
-            log(f"writing {path}")
+            print(f"writing {path}", file=sys.stderr, flush=True)
             subprocess.run([options.worker, "write", model, kind, path], check=True)
+
+
+def prepare(row, options, log):
+    """Makes the files that a row needs; False where one cannot be had."""
+    write_models(row.files, options)
     source = os.path.join(options.scratch, "source.txt")
     if "source.txt" in row.work and not os.path.exists(source):
         headers = sorted(glob.glob(os.path.join(HERE, "..", "include", "**", "*.hpp"), recursive=True))
@@ -519,9 +530,8 @@ def main():
         return print("\n".join(f"{r.section:12} {r.name}" for r in chosen))
     workers = Workers(options)
     earlier = earlier_results(options.json)
-    about = {"cpu": cpu_facts(), "build": workers.build, "peers": versions(options.python), "pinned": options.pin,
-             "missing": workers.missing}
-    print(title(about))
+    facts = about(workers, options)
+    print(title(facts))
     results = []
     for row in chosen:
         if not prepare(row, options, log):
@@ -532,7 +542,7 @@ def main():
             result = measure(row, threads, workers, options, log)
             if result:
                 results.append(result)
-                save(about, earlier, results, options)
+                save(facts, earlier, results, options)
                 for line in cells(result):
                     print("  ".join(text.ljust(width) for text, width in
                                     zip(line, (34, 1, 14, 9, 8, 6, 12, 4, 9, 11, 1, 4))), flush=True)
