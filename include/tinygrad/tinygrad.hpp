@@ -41,6 +41,7 @@
 #include <tinygrad/models/gpt.hpp>            // GPT-2
 #include <tinygrad/models/load_llama.hpp>    // Llama, Mistral, Qwen
 #include <tinygrad/models/load_gguf.hpp>     // and GGUF files, quantised or not
+#include <tinygrad/models/load_llama2c.hpp>  // and llama2.c checkpoints
 #include <tinygrad/models/export_gguf.hpp>   // a GPT as GGUF
 #include <tinygrad/models/load.hpp>           // published weights by name
 #include <tinygrad/models/checkpoint.hpp>     // runs that can be resumed
