@@ -57,6 +57,7 @@ void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, A
   const auto count = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
   out.set("general.architecture", "gpt2");
   out.set("general.name", "tinygrad gpt");
+  out.set("gpt2.vocab_size", count(config.vocabulary));  // llama.cpp reads it where there is no tokenizer
   out.set("gpt2.context_length", count(config.positions));
   out.set("gpt2.embedding_length", count(config.channels));
   out.set("gpt2.feed_forward_length", count(4 * config.channels));
