@@ -32,6 +32,7 @@
 #include <tinygrad/text/load_tokenizer.hpp>   // byte-level BPE and SentencePiece, from any file
 #include <tinygrad/text/gguf_tokenizer.hpp>   // and out of a GGUF
 #include <tinygrad/text/detokenizer.hpp>      // tokens as text, while they stream
+#include <tinygrad/text/chat_template.hpp>    // conversations as text
 #include <tinygrad/io/safetensors_model.hpp>  // weights in safetensors
 #include <tinygrad/io/gguf_writer.hpp>        // GGUF, read and written
 #include <tinygrad/io/npy.hpp>                // arrays for NumPy
