@@ -1,23 +1,29 @@
-// ember: one small engine for GPT-2 and Llama models in GGUF files, from the command line to logits.
+// ember: one small engine for GPT-2 and Llama models in GGUF files and llama2.c checkpoints, from the command line to
+// logits.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <tinygrad/generate/sampler.hpp>
+#include <tinygrad/io/json.hpp>
+#include <vector>
 
 namespace ember {
 
 struct settings {
   std::string command;
-  std::string model;  // GGUF file
+  std::string model;      // GGUF file or llama2.c checkpoint
+  std::string tokenizer;  // tokenizer.bin of a llama2.c checkpoint; empty: the one that lies beside it
   std::string prompt;
-  std::string text;  // file: perplexity, probe
+  std::vector<int> ids;  // in place of the prompt: its tokens
+  std::string text;      // file: perplexity, probe
   std::string output;
-  std::string type = "q8_0";      // of quantize
-  std::string format = "chatml";  // of chat: chatml, llama2, llama3, plain
+  std::string type = "q8_0";    // of quantize
+  std::string format = "auto";  // of chat: as the file says, or one of chat_formats
   std::string system;
   bool json = false;
   std::size_t tokens = 64;
+  std::size_t chunk = 0;  // tokens of the prompt per pass; 0: all in one
   std::uint64_t seed = 1;
   tinygrad::sampler_options sampling;
 };
@@ -32,7 +38,7 @@ int quantize(const settings&);  // a GGUF file into another format
 int convert(const settings&);   // a GPT-2 folder or a checkpoint of part 3 into GGUF
 int demo(const settings&);      // without arguments: train, export, load, generate
 
-/// Text as a JSON string, quotes included.
-std::string json_text(const std::string& text);
+/// Writes a line of JSON to the standard output.
+void print_json(tinygrad::json_object object);
 
 }  // namespace ember

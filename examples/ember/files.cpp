@@ -1,8 +1,13 @@
 // info, quantize, convert: what is in a file, and files made from files.
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <tinygrad/models/export_gguf.hpp>
+#include <tinygrad/models/load_llama2c.hpp>
+#include <tinygrad/text/utf8.hpp>
+#include <utility>
 #include <vector>
 
 #include "../support/char_corpus.hpp"
@@ -12,7 +17,7 @@ namespace ember {
 
 using namespace tinygrad;
 
-std::string json_text(const std::string& text) { return write_json(json_value(text)); }
+void print_json(json_object object) { std::puts(write_json(json_value(std::move(object))).c_str()); }
 
 namespace {
 
@@ -135,9 +140,43 @@ void copy_metadata(const gguf_file& file, gguf_writer& out) {
 
 }  // namespace
 
-int info(const settings& s) {
-  const gguf_file file(s.model);
+namespace {
+
+/// One value of the metadata; arrays and numbers that JSON lacks as they are described to people.
+json_value json_of(const gguf_ref& value) {
+  const gguf_pair& pair = value.pair();
+  if (pair.is_array) return value.kind_text();
+  if (pair.kind == gguf_kind::string) return replace_invalid_utf8(value.text());
+  if (pair.kind == gguf_kind::boolean) return value.boolean();
+  const double number = value.number();
+  if (!std::isfinite(number)) return value_text(value);
+  if (pair.kind == gguf_kind::f32 || pair.kind == gguf_kind::f64) return number;
+  return number < 0 ? json_value(value.int64()) : json_value(value.uint64());
+}
+
+int info_gguf(const settings& s, const gguf_file& file) {
   std::uint64_t numbers = 0, bytes = 0;
+  json_object metadata;
+  json_array tensors;
+  for (const gguf_pair& pair : file.pairs())
+    metadata.push_back({replace_invalid_utf8(pair.key), json_of(file[pair.key])});
+  for (const gguf_tensor& tensor : file.tensors()) {
+    tensors.push_back(json_object{{"name", replace_invalid_utf8(tensor.name)},
+                                  {"type", name_of(tensor.type)},
+                                  {"sizes", json_array(tensor.sizes.begin(), tensor.sizes.end())},
+                                  {"bytes", tensor.bytes}});
+    numbers += tensor.count();
+    bytes += tensor.bytes;
+  }
+  if (s.json) {
+    print_json({{"format", "gguf"},
+                {"version", file.version()},
+                {"metadata", std::move(metadata)},
+                {"tensors", std::move(tensors)},
+                {"numbers", numbers},
+                {"bytes", bytes}});
+    return 0;
+  }
   std::printf("%s: GGUF version %u\n", s.model.c_str(), file.version());
   for (const gguf_pair& pair : file.pairs())
     std::printf("  %-42.*s %s\n", static_cast<int>(pair.key.size()), pair.key.data(),
@@ -146,12 +185,49 @@ int info(const settings& s) {
     std::string sizes;
     for (const std::uint64_t size : tensor.sizes) sizes.append(sizes.empty() ? "" : ", ").append(std::to_string(size));
     std::printf("  %-34s %-6s [%s]\n", tensor.name.c_str(), std::string(name_of(tensor.type)).c_str(), sizes.c_str());
-    numbers += tensor.count();
-    bytes += tensor.bytes;
   }
-  std::printf("%zu tensors, %llu numbers, %llu bytes\n", file.tensors().size(),
-              static_cast<unsigned long long>(numbers), static_cast<unsigned long long>(bytes));
+  std::printf("%zu tensors, %ju numbers, %ju bytes\n", file.tensors().size(), std::uintmax_t{numbers},
+              std::uintmax_t{bytes});
   return 0;
+}
+
+int info_llama2c(const settings& s, const llama_config& c) {
+  if (s.json)
+    print_json({{"format", "llama2c"},
+                {"dim", c.channels},
+                {"hidden_dim", c.hidden},
+                {"n_layers", c.layers},
+                {"n_heads", c.heads},
+                {"n_kv_heads", c.groups},
+                {"vocab_size", c.vocabulary},
+                {"seq_len", c.positions},
+                {"tied", c.tied}});
+  else
+    std::printf(
+        "%s: llama2.c checkpoint\n  dim %zu, hidden_dim %zu, n_layers %zu, n_heads %zu, n_kv_heads %zu\n"
+        "  vocab_size %zu, seq_len %zu, %s\n",
+        s.model.c_str(), c.channels, c.hidden, c.layers, c.heads, c.groups, c.vocabulary, c.positions,
+        c.tied ? "the head is the token table" : "a head of its own");
+  return 0;
+}
+
+void say_written(const settings& s) {
+  const std::uintmax_t from = std::filesystem::is_directory(s.model) ? 0 : std::filesystem::file_size(s.model);
+  const std::uintmax_t bytes = std::filesystem::file_size(s.output);
+  if (s.json)
+    print_json({{"output", s.output}, {"type", s.type}, {"bytes", bytes}});
+  else if (from != 0)
+    std::printf("%s: %ju bytes, from %ju\n", s.output.c_str(), bytes, from);
+  else
+    std::printf("%s: %ju bytes\n", s.output.c_str(), bytes);
+}
+
+}  // namespace
+
+int info(const settings& s) {
+  const auto bytes = std::make_shared<const mapped_file>(s.model);
+  if (bytes->text().starts_with("GGUF")) return info_gguf(s, gguf_file(bytes));
+  return info_llama2c(s, read_llama2c_config(bytes->bytes(), s.model));
 }
 
 int quantize(const settings& s) {
@@ -161,8 +237,7 @@ int quantize(const settings& s) {
   requantizer work(file, type_called(s.type));
   work.add_all(out);
   out.write(s.output);
-  std::printf("%s: %ju bytes, from %ju\n", s.output.c_str(), std::uintmax_t{std::filesystem::file_size(s.output)},
-              std::uintmax_t{std::filesystem::file_size(s.model)});
+  say_written(s);
   return 0;
 }
 
@@ -179,7 +254,7 @@ int convert(const settings& s) {
     out.set("tokenizer.ggml.model", "none");
     if (!folder) out.set("tinygrad.characters", example::note_of(s.model, "vocabulary"));
   });
-  std::printf("%s: %ju bytes\n", s.output.c_str(), std::uintmax_t{std::filesystem::file_size(s.output)});
+  say_written(s);
   return 0;
 }
 

@@ -1,8 +1,10 @@
-// ember: GPT-2 and Llama models from GGUF files on the command line.
+// ember: GPT-2 and Llama models from GGUF files and llama2.c checkpoints on the command line.
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <tinygrad/parallel/split.hpp>
+#include <vector>
 
 #include "../support/arguments.hpp"
 #include "ember.hpp"
@@ -11,30 +13,55 @@ namespace {
 
 constexpr const char* usage = R"(usage: ember                                       a demonstration that needs nothing
        ember generate   --model FILE --prompt TEXT [--tokens N]
-       ember logits     --model FILE --prompt TEXT   the ten likeliest next tokens
+       ember logits     --model FILE --prompt TEXT   the ten likeliest next tokens; with --output FILE.npy the
+                                                     logits of every position, too
        ember probe      --model FILE --text FILE     one stimulus a line, expected continuation after a tab;
                                                      writes --output NAME .npy and _correctness.json
        ember perplexity --model FILE --text FILE
-       ember chat       --model FILE [--prompt TEXT] [--format chatml|llama2|llama3|plain] [--system TEXT]
+       ember chat       --model FILE [--prompt TEXT] [--format auto|chatml|llama2|llama3|plain] [--system TEXT]
        ember info       --model FILE
        ember quantize   --model FILE --output FILE [--type q8_0|q4_0|f16|...]
        ember convert    --model FOLDER|CHECKPOINT --output FILE [--type f32|f16|q8_0|...]     GPT-2 to GGUF
-  --temperature X --top-k N --top-p X --min-p X --repetition-penalty X --seed N --json
+  FILE is a GGUF or a llama2.c checkpoint, told by its content; a checkpoint's tokenizer.bin lies beside it or is given
+  with --tokenizer FILE. Generation stops where the model's context ends, and says so.
+  --ids 1,2,3   the prompt as token numbers             --chunk N   N tokens of the prompt a pass, in place of all
+  --json        one line of JSON in place of text, with every command that takes a model
+  --temperature X --top-k N --top-p X --min-p X --repetition-penalty X --seed N
   --threads N --policy threaded|packed|naive
 )";
+
+/// "1,2,3", blanks allowed.
+std::vector<int> read_ids(const std::string& text) {
+  std::vector<int> ids;
+  for (const char *p = text.data(), *const end = p + text.size(); p < end;) {
+    if (*p == ',' || *p == ' ') {
+      ++p;
+      continue;
+    }
+    int id = 0;
+    const auto [next, status] = std::from_chars(p, end, id);
+    if (status != std::errc{}) throw example::usage_error("--ids needs numbers with commas between, got " + text);
+    ids.push_back(id);
+    p = next;
+  }
+  return ids;
+}
 
 ember::settings read_settings(example::Arguments& arguments) {
   ember::settings s;
   s.command = arguments.command("demo");
   s.model = arguments.text("--model", "");
+  s.tokenizer = arguments.text("--tokenizer", "");
   s.prompt = arguments.text("--prompt", "");
+  s.ids = read_ids(arguments.text("--ids", ""));
   s.text = arguments.text("--text", "");
   s.output = arguments.text("--output", "");
   s.type = arguments.text("--type", s.command == "convert" ? "f32" : s.type);
-  s.format = arguments.choice("--format", {"chatml", "llama2", "llama3", "plain"});
+  s.format = arguments.choice("--format", {"auto", "chatml", "llama2", "llama3", "plain"});
   s.system = arguments.text("--system", "");
   s.json = arguments.flag("--json");
-  s.tokens = arguments.whole("--tokens", s.tokens, 1);
+  s.tokens = arguments.whole("--tokens", s.command == "chat" ? 256 : s.tokens, 1);
+  s.chunk = arguments.whole("--chunk", 0);
   s.seed = arguments.whole("--seed", s.seed);
   s.sampling.temperature = arguments.real("--temperature", 0.8);
   s.sampling.top_k = arguments.whole("--top-k", 40);
@@ -60,7 +87,7 @@ int run(const ember::settings& s, const std::string& policy) {
   const bool of_prompt = s.command == "generate" || s.command == "logits";
   require(of_text || of_prompt || s.command == "chat", "unknown command " + s.command);
   require(!of_text || !s.text.empty(), s.command + " needs --text");
-  require(!of_prompt || !s.prompt.empty(), s.command + " needs --prompt");
+  require(!of_prompt || !s.prompt.empty() || !s.ids.empty(), s.command + " needs --prompt or --ids");
   if (policy == "naive") return ember::run_naive(s);
   if (policy == "packed") return ember::run_packed(s);
   return ember::run_threaded(s);

@@ -6,121 +6,98 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <tinygrad/generate/probe.hpp>
 #include <tinygrad/models/load_gguf.hpp>
+#include <tinygrad/models/load_llama2c.hpp>
 #include <tinygrad/ops/cross_entropy.hpp>
-#include <tinygrad/text/char_tokenizer.hpp>
-#include <tinygrad/text/detokenizer.hpp>
-#include <tinygrad/text/gguf_tokenizer.hpp>
-#include <variant>
+#include <tinygrad/text/chat_template.hpp>
 #include <vector>
 
 #include "ember.hpp"
+#include "vocabulary.hpp"
 
 namespace ember {
 
 using namespace tinygrad;
 
-/// The tokenizer of a file: a published one, or the characters of a model that we trained ourselves.
-class vocabulary {
- public:
-  explicit vocabulary(const gguf_file& file) {
-    if (const auto characters = file.find("tinygrad.characters"))
-      kind_.emplace<CharTokenizer>(characters->text());
-    else
-      kind_.emplace<Tokenizer>(read_tokenizer(file, "gpt-2"));
-  }
-  [[nodiscard]] std::vector<int> encode(const std::string& text, bool begin, bool special = false) const {
-    if (const auto* characters = std::get_if<CharTokenizer>(&kind_)) return characters->encode(text);
-    encode_options options;
-    options.add_special = begin;
-    options.parse_special = special;
-    return std::get<Tokenizer>(kind_).encode(text, options);
-  }
-  [[nodiscard]] std::string decode(std::span<const int> ids) const {
-    if (const auto* characters = std::get_if<CharTokenizer>(&kind_)) return characters->decode(ids);
-    return std::get<Tokenizer>(kind_).decode(ids);
-  }
-  /// Tokens that end a text or a turn.
-  [[nodiscard]] std::vector<int> stops() const {
-    std::vector<int> result;
-    if (const auto* published = std::get_if<Tokenizer>(&kind_))
-      for (const int id : {published->special().eos, published->special().eot})
-        if (id != no_token) result.push_back(id);
-    return result;
-  }
+inline std::vector<int> prompt_of(const vocabulary& words, const settings& s) {
+  return s.ids.empty() ? words.encode(s.prompt, true) : s.ids;
+}
 
- private:
-  std::variant<std::monostate, Tokenizer, CharTokenizer> kind_;
-};
+inline json_value numbers(std::span<const int> ids) { return json_array(ids.begin(), ids.end()); }
 
-/// Prints what a stream of tokens adds, never half a character.
-class printer {
- public:
-  explicit printer(const vocabulary& words) : words_(words) {}
-  void push(int token) {
-    ids_.push_back(token);
-    const std::string all = words_.decode(ids_);
-    const std::size_t whole = all.ends_with("\xEF\xBF\xBD") ? shown_ : all.size();  // a character still incomplete
-    if (whole > shown_) std::fwrite(all.data() + shown_, 1, whole - shown_, stdout);
-    shown_ = std::max(shown_, whole);
-    std::fflush(stdout);
-  }
-
- private:
-  const vocabulary& words_;
-  std::vector<int> ids_;
-  std::size_t shown_ = 0;
-};
-
+/// Continues a prompt and, unless JSON is wanted, shows it as it comes.
 template <class Model>
-generation continue_text(const Model& model, const vocabulary& words, const std::vector<int>& prompt, const settings& s,
-                         bool show) {
+generation continue_text(const Model& model, const vocabulary& words, const std::vector<int>& prompt,
+                         const std::vector<int>& stops, const settings& s) {
   Sampler sampler(s.sampling, s.seed);
   generate_options options;
   options.max_tokens = s.tokens;
-  options.stop_tokens = words.stops();
+  options.stop_tokens = stops;
+  options.prefill_chunk = s.chunk;
   printer out(words);
-  return generate(model, prompt, options, sampler, [&](int token) {
-    if (show) out.push(token);
+  generation result = generate(model, prompt, options, sampler, [&](int token) {
+    if (!s.json) out.push(token);
     return true;
   });
+  if (!s.json) out.finish();
+  return result;
+}
+
+/// What generate and chat say as JSON.
+inline json_object said(const vocabulary& words, const std::vector<int>& prompt, const generation& result) {
+  return {{"prompt_tokens", numbers(prompt)},
+          {"text", words.decode(result.tokens)},
+          {"tokens", numbers(result.tokens)},
+          {"reason", to_string(result.reason)}};
 }
 
 template <class Model>
 int generate_text(const Model& model, const vocabulary& words, const settings& s) {
-  const std::vector<int> prompt = words.encode(s.prompt, true);
-  if (!s.json) std::fputs(s.prompt.c_str(), stdout);
-  const generation result = continue_text(model, words, prompt, s, !s.json);
+  const std::vector<int> prompt = prompt_of(words, s);
+  if (!s.json) std::fputs(s.ids.empty() ? s.prompt.c_str() : words.decode(prompt).c_str(), stdout);
+  const generation result = continue_text(model, words, prompt, words.stops(), s);
   if (s.json)
-    std::printf("{\"prompt\":%s,\"text\":%s,\"tokens\":%zu,\"reason\":\"%s\"}\n", json_text(s.prompt).c_str(),
-                json_text(words.decode(result.tokens)).c_str(), result.tokens.size(),
-                std::string(to_string(result.reason)).c_str());
+    print_json(said(words, prompt, result));
   else
     std::printf("\n[%zu tokens, %s]\n", result.tokens.size(), std::string(to_string(result.reason)).c_str());
   return 0;
 }
 
+/// The likeliest next tokens; with --output the logits of all positions, too.
 template <class Model>
 int print_logits(const Model& model, const vocabulary& words, const settings& s) {
-  const std::vector<int> prompt = words.encode(s.prompt, true);
+  const std::vector<int> prompt = prompt_of(words, s);
+  const std::size_t step = s.chunk == 0 ? prompt.size() : s.chunk, width = model.vocabulary();
   auto cache = model.make_cache(1, prompt.size());
-  const auto logits = model.forward(prompt, 1, prompt.size(), cache, logits_of::last);
-  Sampler sampler;
-  const auto candidates = sampler.candidates(logits.data());
-  if (s.json) std::fputs("[", stdout);
-  for (std::size_t i = 0; i < candidates.size() && i < 10; ++i) {
-    const token_candidate& c = candidates[i];
-    const std::string text = json_text(words.decode(std::vector<int>{c.id}));
-    const double logit = static_cast<double>(logits.data()[static_cast<std::size_t>(c.id)]);
-    if (s.json)
-      std::printf("%s{\"id\":%d,\"text\":%s,\"logit\":%.9g,\"p\":%.9g}", i > 0 ? "," : "", c.id, text.c_str(), logit,
-                  c.probability);
-    else
-      std::printf("%7d  %-20s logit %10.5f   p = %.4f\n", c.id, text.c_str(), logit, c.probability);
+  std::vector<float> all;
+  for (std::size_t first = 0; first < prompt.size(); first += step) {
+    const std::size_t count = std::min(step, prompt.size() - first);
+    const auto logits = model.forward(std::span<const int>(prompt).subspan(first, count), 1, count, cache,
+                                      s.output.empty() ? logits_of::last : logits_of::all);
+    all.insert(all.end(), logits.data().begin(), logits.data().end());
   }
-  if (s.json) std::puts("]");
+  const std::span<const float> last = std::span<const float>(all).last(width);
+  if (!s.output.empty()) write_npy<float>(s.output, Shape{prompt.size(), width}, all);
+  Sampler sampler;
+  json_array top;
+  for (const token_candidate& c : sampler.candidates(last)) {
+    if (top.size() == 10) break;
+    top.push_back(json_object{{"id", c.id},
+                              {"text", words.decode(std::vector<int>{c.id})},
+                              {"logit", static_cast<double>(last[static_cast<std::size_t>(c.id)])},
+                              {"p", c.probability}});
+  }
+  if (s.json) {
+    print_json({{"prompt_tokens", numbers(prompt)}, {"top", std::move(top)}});
+    return 0;
+  }
+  for (const json_value& entry : top)
+    std::printf("%7d  %-20s logit %10.5f   p = %.4f\n", static_cast<int>(*entry.find("id")->as_int64()),
+                write_json(*entry.find("text")).c_str(), *entry.find("logit")->as_double(),
+                *entry.find("p")->as_double());
   return 0;
 }
 
@@ -143,9 +120,10 @@ int perplexity(const Model& model, const vocabulary& words, const settings& s) {
   }
   if (count == 0) throw value_error(s.text + ": at least two tokens are needed");
   const double mean = total / static_cast<double>(count);
-  std::printf(
-      s.json ? "{\"tokens\":%zu,\"loss\":%.9g,\"perplexity\":%.9g}\n" : "%zu tokens, mean loss %.4f, perplexity %.4f\n",
-      count, mean, std::exp(mean));
+  if (s.json)
+    print_json({{"tokens", count}, {"loss", mean}, {"perplexity", std::exp(mean)}});
+  else
+    std::printf("%zu tokens, mean loss %.4f, perplexity %.4f\n", count, mean, std::exp(mean));
   return 0;
 }
 
@@ -183,43 +161,56 @@ int run_probe(const Model& model, const vocabulary& words, const settings& s) {
   const std::string base = s.output.empty() ? "probe" : s.output;
   write_probe(base, result, stimuli, [&](const std::vector<int>& ids) { return words.decode(ids); });
   const auto right = std::count(result.correct.begin(), result.correct.end(), true);
-  std::printf("%s.npy %s, %s_correctness.json: %td of %zu as expected\n", base.c_str(), to_string(result.shape).c_str(),
-              base.c_str(), right, stimuli.size());
+  if (s.json)
+    print_json({{"hidden", base + ".npy"},
+                {"shape", json_array{result.shape[0], result.shape[1], result.shape[2]}},
+                {"correctness", base + "_correctness.json"},
+                {"total", stimuli.size()},
+                {"correct", right}});
+  else
+    std::printf("%s.npy %s, %s_correctness.json: %td of %zu as expected\n", base.c_str(),
+                to_string(result.shape).c_str(), base.c_str(), right, stimuli.size());
   return 0;
 }
 
-/// One turn of a conversation in the model's own markup.
-inline std::string turn(const settings& s, const std::string& user, bool first) {
-  if (s.format == "chatml")
-    return (first && !s.system.empty() ? "<|im_start|>system\n" + s.system + "<|im_end|>\n" : std::string()) +
-           "<|im_start|>user\n" + user + "<|im_end|>\n<|im_start|>assistant\n";
-  if (s.format == "llama3")
-    return (first && !s.system.empty() ? "<|start_header_id|>system<|end_header_id|>\n\n" + s.system + "<|eot_id|>"
-                                       : std::string()) +
-           "<|start_header_id|>user<|end_header_id|>\n\n" + user +
-           "<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n";
-  if (s.format == "llama2")
-    return "[INST] " + (first && !s.system.empty() ? "<<SYS>>\n" + s.system + "\n<</SYS>>\n\n" : std::string()) + user +
-           " [/INST]";
-  return user + "\n";
+/// The format asked for, or the one that the file's own template is recognised as.
+inline chat_template template_of(const vocabulary& words, const settings& s) {
+  const auto recognised = recognise_chat_template(words.chat_program());
+  for (const auto& [name, format] : chat_formats)
+    if (name == s.format) return recognised && recognised->format == format ? *recognised : chat_template{format, {}};
+  if (recognised) return *recognised;
+  if (!words.chat_program().empty())
+    throw value_error("the file's chat template is none of chatml, llama2, llama3; choose a format with --format");
+  std::fputs("ember: the file has no chat template; plain lines are used (--format chooses another)\n", stderr);
+  return {};
 }
 
 template <class Model>
 int chat(const Model& model, const vocabulary& words, const settings& s) {
-  std::vector<int> history;
-  const auto answer = [&](const std::string& user) {
-    const std::vector<int> ids = words.encode(turn(s, user, history.empty()), history.empty(), true);
-    history.insert(history.end(), ids.begin(), ids.end());
-    const generation result = continue_text(model, words, history, s, true);
-    history.insert(history.end(), result.tokens.begin(), result.tokens.end());
-    if (result.reason == stop_reason::stop_token && !words.stops().empty()) history.push_back(words.stops().back());
-    std::puts("");
+  const chat_template shape = template_of(words, s);
+  std::vector<int> stops = words.stops();
+  if (const int end = words.control(end_of_turn(shape.format)); end != no_token) stops.push_back(end);
+  std::vector<chat_message> talk;
+  if (const std::string& system = s.system.empty() ? shape.default_system : s.system; !system.empty())
+    talk.push_back({"system", system});
+  const auto answer = [&](const std::string& question) {
+    talk.push_back({"user", question});
+    const bool begin = shape.format == chat_format::plain;  // the others write BOS themselves, or do without
+    const std::vector<int> prompt =
+        words.encode(render_chat(shape.format, talk, words.bos(), words.eos()), begin, true);
+    const generation result = continue_text(model, words, prompt, stops, s);
+    talk.push_back({"assistant", words.decode(result.tokens)});
+    if (s.json)
+      print_json(said(words, prompt, result));
+    else
+      std::printf(result.reason == stop_reason::stop_token ? "\n" : "\n[%s]\n",
+                  std::string(to_string(result.reason)).c_str());
   };
   if (!s.prompt.empty()) {
     answer(s.prompt);
     return 0;
   }
-  for (std::string line; std::fputs("> ", stdout), std::fflush(stdout), std::getline(std::cin, line);)
+  for (std::string line; std::fputs(s.json ? "" : "> ", stdout), std::fflush(stdout), std::getline(std::cin, line);)
     if (!line.empty()) answer(line);
   return 0;
 }
@@ -233,9 +224,15 @@ int run_command(const Model& model, const vocabulary& words, const settings& s) 
   return generate_text(model, words, s);
 }
 
+/// What a file is, its first bytes say: GGUF, or else llama2.c's checkpoint, whose size gives it away.
 template <class P>
 int run(const settings& s) {
-  const gguf_file file(s.model);
+  const auto bytes = std::make_shared<const mapped_file>(s.model);
+  if (!bytes->text().starts_with("GGUF")) {
+    const auto model = load_llama2c<P>(bytes->bytes(), s.model, bytes);
+    return run_command(model, vocabulary(s, model.vocabulary()), s);
+  }
+  const gguf_file file(bytes);
   const vocabulary words(file);
   if (gguf_architecture(file) == "gpt2") return run_command(load_gpt_gguf<P>(file).first, words, s);
   return run_command(load_llama_gguf<P>(file).first, words, s);

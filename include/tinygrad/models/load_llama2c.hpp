@@ -26,11 +26,16 @@ namespace tinygrad::inline TINYGRAD_ABI {
 
 namespace detail {
 
+/// As the format has no magic number, the file may be of any other kind: messages say what it was read as.
+[[noreturn]] inline void refuse_llama2c(const byte_reader& in, std::uint64_t at, const std::string& what) {
+  in.fail(at, "read as a llama2.c checkpoint, which it may not be: " + what);
+}
+
 /// The next of the seven numbers, where it must be positive.
 [[nodiscard]] inline std::size_t llama2c_size(byte_reader& in, std::string_view name) {
   const std::uint64_t at = in.offset();
   const auto value = in.number<std::int32_t>(name);
-  if (value < 1) in.fail(at, std::string(name) + " is " + std::to_string(value));
+  if (value < 1) refuse_llama2c(in, at, std::string(name) + " is " + std::to_string(value));
   return static_cast<std::size_t>(value);
 }
 
@@ -63,7 +68,7 @@ namespace detail {
   config.heads = llama2c_size(in, "n_heads");
   config.groups = llama2c_size(in, "n_kv_heads");
   const auto vocabulary = std::int64_t{in.number<std::int32_t>("vocab_size")};
-  if (vocabulary == 0) in.fail(in.offset() - 4, "vocab_size is 0");
+  if (vocabulary == 0) refuse_llama2c(in, in.offset() - 4, "vocab_size is 0");
   config.vocabulary = static_cast<std::size_t>(vocabulary < 0 ? -vocabulary : vocabulary);
   config.tied = vocabulary > 0;
   config.positions = llama2c_size(in, "seq_len");
@@ -71,16 +76,18 @@ namespace detail {
   config.theta = 10000;
   config.pairs = rope_pairs::interleaved;
   if (config.channels % config.heads != 0 || config.channels / config.heads % 2 != 0)
-    in.fail(12, "n_heads is " + std::to_string(config.heads) + ", which does not cut dim " +
-                    std::to_string(config.channels) + " into heads of an even size");
+    refuse_llama2c(in, 12,
+                   "n_heads is " + std::to_string(config.heads) + ", which does not cut dim " +
+                       std::to_string(config.channels) + " into heads of an even size");
   if (config.heads % config.groups != 0)
-    in.fail(16, "n_kv_heads is " + std::to_string(config.groups) + ", which does not divide n_heads " +
-                    std::to_string(config.heads));
+    refuse_llama2c(in, 16,
+                   "n_kv_heads is " + std::to_string(config.groups) + ", which does not divide n_heads " +
+                       std::to_string(config.heads));
   const auto needed = llama2c_bytes(config);
   if (needed != in.remaining())
-    in.fail("a llama2.c checkpoint of these sizes goes on for " +
-            (needed ? std::to_string(*needed) : "more than 2^64") + " bytes, this file for " +
-            std::to_string(in.remaining()));
+    refuse_llama2c(in, in.offset(),
+                   "a file of these sizes goes on for " + (needed ? std::to_string(*needed) : "more than 2^64") +
+                       " bytes, this file for " + std::to_string(in.remaining()));
   return config;
 }
 
@@ -112,8 +119,15 @@ class llama2c_loader {
 
 }  // namespace detail
 
+/// The configuration of a llama2.c checkpoint from its bytes. `path` is for errors. Throws format_error for sizes that
+/// make no sense and a file of another size than they say.
+[[nodiscard]] inline llama_config read_llama2c_config(std::span<const std::byte> bytes, const std::string& path) {
+  byte_reader in(bytes, path);
+  return detail::read_llama2c_header(in);
+}
+
 /// The Llama in the bytes of a llama2.c checkpoint, which the model looks into: `owner`, when given, keeps them alive.
-/// `path` is for errors. Throws format_error for sizes that make no sense and a file of another size than they say.
+/// Throws what read_llama2c_config throws.
 template <class P = default_policy>
 [[nodiscard]] Llama<float, P> load_llama2c(std::span<const std::byte> bytes, const std::string& path,
                                            const std::shared_ptr<const void>& owner = nullptr) {
