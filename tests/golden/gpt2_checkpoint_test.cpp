@@ -48,7 +48,7 @@ struct temporary_file {
 
 }  // namespace
 
-TEST_CASE_TEMPLATE("logits are those of transformers, in one pass and token by token", P, naive, default_policy) {
+TEST_CASE_TEMPLATE("G08 logits are those of transformers, in one pass and token by token", P, naive, default_policy) {
   const expected_values expected;
   const Gpt<float, P> model = load_model<P>(folder);
   const no_grad guard;
