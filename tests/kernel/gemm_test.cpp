@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <tinygrad/core/buffer.hpp>
 #include <tinygrad/kernel/packed_gemm.hpp>
 #include <vector>
+
+#include "support/allocations.hpp"
 
 namespace {
 using namespace tinygrad;
@@ -231,4 +234,29 @@ TEST_CASE("operands with no contiguous direction are read right") {
     packed_gemm(g, serial{});
     for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-5));
   }
+}
+
+TEST_CASE("without memory for packing, a product is computed all the same, as naive does") {
+  for (const std::size_t m : {4U, 100U}) {  // few rows gather A; tiles pack both operands
+    const problem<float> p(m, 130, 700, true, true);
+    for (const bool accumulate : {false, true}) {
+      std::vector<float> expected = p.c, got = p.c;
+      naive_gemm(p.args(expected, accumulate));
+      release_cached_memory();
+      const test_support::out_of_memory_beyond limit(4096);
+      packed_gemm(p.args(got, accumulate), pooled{});
+      CHECK(limit.refused() != 0);
+      CHECK(got == expected);
+    }
+  }
+}
+
+TEST_CASE(
+    "few rows of every number, with columns that are no multiple of the streams and k that is none of the steps") {
+  for (std::size_t m = 1; m <= 8; ++m) {
+    check(problem<float>(m, 523, 203, false, false), m % 2 == 0);
+    check(problem<float>(m, 523, 203, false, true, 1), m % 2 == 1);
+    check(problem<double>(m, 131, 1030, true, m % 2 == 0), false);
+  }
+  check(problem<float>(3, 6000, 40, false, false), true);  // several chunks of columns
 }

@@ -1,9 +1,10 @@
-// Counts calls to the general allocator. Include in exactly one source file of a test program: it replaces the global
-// operator new and delete of that program.
+// Counts calls to the general allocator, and refuses large ones on request. Include in exactly one source file of a
+// test program: it replaces the global operator new and delete of that program.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
@@ -20,8 +21,34 @@ inline std::atomic<std::size_t>& allocation_counter() {
 /// Calls to operator new so far, in all threads.
 inline std::size_t allocations() { return allocation_counter().load(); }
 
+inline std::atomic<std::size_t>& allocation_limit() {
+  static std::atomic<std::size_t> limit{SIZE_MAX};
+  return limit;
+}
+inline std::atomic<std::size_t>& refused_counter() {
+  static std::atomic<std::size_t> counter{0};
+  return counter;
+}
+/// While it lives, requests for more than `bytes` find no memory.
+class out_of_memory_beyond {
+ public:
+  explicit out_of_memory_beyond(std::size_t bytes) : before_(refused_counter().load()) { allocation_limit() = bytes; }
+  out_of_memory_beyond(const out_of_memory_beyond&) = delete;
+  out_of_memory_beyond& operator=(const out_of_memory_beyond&) = delete;
+  ~out_of_memory_beyond() { allocation_limit() = SIZE_MAX; }
+  /// Requests refused so far, in all threads.
+  [[nodiscard]] std::size_t refused() const { return refused_counter().load() - before_; }
+
+ private:
+  std::size_t before_;
+};
+
 inline void* counted_or_null(std::size_t bytes, std::size_t alignment) noexcept {
   ++allocation_counter();
+  if (bytes > allocation_limit().load()) {
+    ++refused_counter();
+    return nullptr;
+  }
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   return std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
 }

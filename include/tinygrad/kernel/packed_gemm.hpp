@@ -199,8 +199,6 @@ class tiled_product {
   std::size_t panel_begin_ = 0, panel_count_ = 0, p_begin_ = 0, depth_ = 0, group_begin_ = 0, group_count_ = 0;
 };
 
-inline constexpr std::size_t few_rows = 8;
-
 /// C = 0, unless it accumulates: the product for k == 0.
 template <class T>
 void empty_product(const gemm_args<T>& g) noexcept {
