@@ -147,6 +147,8 @@ TEST_CASE("packed agrees with naive on shapes with several blocks of k, rows and
   check(problem<float>(1, 3000, 200, false, false), false);
   check(problem<float>(1, 3000, 200, false, true), true);
   check(problem<double>(400, 40, 500, false, false), false);
+  check(problem<float>(20, 301, 900, false, false, 2), true);  // B larger than the second cache
+  check(problem<double>(130, 301, 500, false, true), false);
 }
 
 TEST_CASE_TEMPLATE("an empty sum gives zeros, or leaves C alone when it accumulates", T, float, double) {
