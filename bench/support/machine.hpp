@@ -49,22 +49,28 @@ inline void fma_in_registers() {
   return 1e-9 * fma_flop / best;
 }
 
-/// Memory to be read once through. Choose many times the last cache for the bandwidth of memory.
+/// Memory to be read once through, eight places at a time: what the prefetchers of one core can follow, and faster than
+/// one place. Choose many times the last cache for the bandwidth of memory.
 class read_buffer {
   using V = tinygrad::pack<float>;
-  static constexpr std::size_t stride = 8 * static_cast<std::size_t>(V::size());
+  static constexpr std::size_t streams = 8, lanes = static_cast<std::size_t>(V::size()), block = streams * 512;
 
  public:
-  explicit read_buffer(std::size_t bytes) : data_(bytes / sizeof(float) / stride * stride, 1.0F) {}
+  explicit read_buffer(std::size_t bytes) : data_(bytes / sizeof(float) / block * block, 1.0F) {}
   [[nodiscard]] std::size_t bytes() const noexcept { return data_.size() * sizeof(float); }
 
   /// Reads all of it, spread over the threads of the library.
   void read() const {
-    tinygrad::pooled::run(data_.size() / stride, 1 << 12, [&](std::size_t begin, std::size_t end) {
-      V sum[8];
-      for (const float* p = data_.data() + begin * stride; p != data_.data() + end * stride; p += stride) {
+    tinygrad::pooled::run(data_.size() / block, 256, [&](std::size_t begin, std::size_t end) {
+      const float* const from = data_.data() + begin * block;
+      const std::size_t length = (end - begin) * block / streams;
+      V sum[2 * streams];
+      for (std::size_t i = 0; i < length; i += 2 * lanes) {
 #pragma GCC unroll 8
-        for (int s = 0; s < 8; ++s) sum[s] += V::load(p + s * V::size());
+        for (std::size_t s = 0; s < streams; ++s) {
+          sum[2 * s] += V::load(from + s * length + i);
+          sum[2 * s + 1] += V::load(from + s * length + i + lanes);
+        }
       }
       V total(0.0F);
       for (const V& s : sum) total += s;
