@@ -24,7 +24,7 @@ def open_model(path, length):
     if not model:
         raise RuntimeError(f"llama.cpp cannot load {path}")
     params = llama.llama_context_default_params()
-    params.n_ctx, params.n_batch, params.n_ubatch = length, 512, 512
+    params.n_ctx, params.n_batch, params.n_ubatch = length, max(512, length), 512
     params.n_threads = params.n_threads_batch = threads_now
     context = llama.llama_init_from_model(model, params)
     contexts.append(context)
