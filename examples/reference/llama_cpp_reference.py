@@ -11,6 +11,7 @@ candidates: llama.cpp's, ember's, and ember's on the same weights dequantised to
 Last comes how far the logits of each prompt are from that arithmetic.
 Both engines round activations to 8 bits before they multiply quantised weights, each in its own way, so close races
 may end differently; llama.cpp's caches keys and values in F16 (--kv f32 for its most exact), ember's in F32.
+llama.cpp's GELU is a table in half precision: that far a GPT-2's logits are from float arithmetic even in F32.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 // Models from GGUF files, with their weights in the file's format, against other engines' logits.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -26,7 +27,65 @@ Tensor<float> golden(const std::string& path, const Shape& shape) {
   return Tensor<float>::from(values, shape);
 }
 
+/// Every stored matrix below `module` replaced by its values in F32: plain float arithmetic on the same weights.
+template <class Module>
+void dequantise_all(Module& module) {
+  if constexpr (stores_weights<Module>) {
+    if (!module.stored.defined()) return;
+    std::vector<float> values(module.stored.rows() * module.stored.columns());
+    module.stored.dequantise(values);
+    module.stored =
+        QuantMatrix::quantise(ggml_type::f32, module.stored.rows(), module.stored.columns(), std::span<float>(values));
+  } else if constexpr (module_type<Module>) {
+    module.visit([](std::string_view, auto& member) { dequantise_all(member); });
+  } else if constexpr (requires { module.begin(); }) {
+    for (auto& element : module) dequantise_all(element);
+  }
+}
+
+/// Largest distance of the logits of `ids` from those of the dequantised weights, `chunk` tokens at a time.
+template <class Model>
+double distance_from_exact(const Model& model, const std::vector<int>& ids, std::size_t chunk) {
+  Model exact = model;
+  dequantise_all(exact);
+  auto cache = exact.make_cache(1, ids.size());
+  const auto expected = exact.forward(ids, 1, ids.size(), cache);
+  auto other = model.make_cache(1, ids.size());
+  double worst = 0;
+  for (std::size_t first = 0; first < ids.size(); first += chunk) {
+    const std::size_t count = std::min(chunk, ids.size() - first);
+    const auto logits = model.forward(std::span<const int>(ids).subspan(first, count), 1, count, other);
+    worst = std::max(worst, max_abs_difference(logits, narrow(expected, 1, first, count)));
+  }
+  return worst;
+}
+
 }  // namespace
+
+TEST_CASE("stored weights against float arithmetic on their values: prefill is that, decode within llama.cpp's noise") {
+  const auto check = [&](const char* name, const std::vector<int>& ids, double prefill, double decode) {
+    CAPTURE(name);
+    const auto path = tinygrad_test::shared_data("models/" + std::string(name));
+    if (!path) return;
+    const gguf_file file(path->string());
+    const auto measure = [&](const auto& model) {
+      CHECK(distance_from_exact(model, ids, ids.size()) <= prefill);
+      CHECK(distance_from_exact(model, ids, 1) <= decode);
+    };
+    if (gguf_architecture(file) == "gpt2")
+      measure(load_gpt_gguf(file).first);
+    else
+      measure(load_llama_gguf(file).first);
+  };
+  check("stories260K/stories260K.f32.gguf", story, 1e-4, 1e-4);
+  check("stories260K/stories260K.f16.gguf", story, 1e-4, 1e-3);
+  check("stories260K/stories260K.q8_0-mixed.gguf", story, 1e-4, 0.72);
+  check("stories260K/stories260K.q4_0-mixed.gguf", story, 1e-4, 11.9);
+  check("tiny-random-gpt2/tiny-random-gpt2.f32.gguf", gpt_ids, 2e-5, 2e-5);
+  check("tiny-random-gpt2/tiny-random-gpt2.f16.gguf", gpt_ids, 2e-5, 2.7e-4);
+  check("tiny-random-gpt2/tiny-random-gpt2.q8_0.gguf", gpt_ids, 2e-5, 6e-3);
+  check("tiny-random-gpt2/tiny-random-gpt2.q4_0.gguf", gpt_ids, 2e-5, 0.066);
+}
 
 TEST_CASE("stories260K in float, half and quantised: within the distances that llama.cpp shows from llama2.c") {
   const auto reference = tinygrad_test::shared_data("golden/stories260K.logits.llama2c_f32.f32");
