@@ -6,8 +6,10 @@
 #include <string>
 #include <tinygrad/models/export_gguf.hpp>
 #include <tinygrad/models/load_llama2c.hpp>
+#include <tinygrad/text/gguf_tokenizer.hpp>
 #include <tinygrad/text/utf8.hpp>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "../support/char_corpus.hpp"
@@ -211,6 +213,10 @@ int info_llama2c(const settings& s, const llama_config& c) {
   return 0;
 }
 
+bool has_tokenizer(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "tokenizer.json") || std::filesystem::exists(folder / "vocab.json");
+}
+
 void say_written(const settings& s) {
   const std::uintmax_t from = std::filesystem::is_directory(s.model) ? 0 : std::filesystem::file_size(s.model);
   const std::uintmax_t bytes = std::filesystem::file_size(s.output);
@@ -251,6 +257,13 @@ int convert(const settings& s) {
   Gpt<float> model(config, open);
   static_cast<void>(load_weights(model, safetensors_model(s.model)));
   write_gpt_gguf(s.output, model, type_called(s.type), [&](gguf_writer& out) {
+    if (folder && has_tokenizer(s.model)) {
+      const any_vocabulary vocabulary = load_vocabulary(s.model);
+      const auto* const bpe = std::get_if<bpe_vocabulary>(&vocabulary);
+      if (bpe == nullptr) throw value_error(s.model + ": its tokenizer is not byte-level, as GPT-2's is");
+      write_vocabulary(out, *bpe, config.vocabulary);
+      return;
+    }
     out.set("tokenizer.ggml.model", "none");
     if (!folder) out.set("tinygrad.characters", example::note_of(s.model, "vocabulary"));
   });

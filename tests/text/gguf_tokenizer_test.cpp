@@ -125,6 +125,25 @@ TEST_CASE("F15: arrays of the wrong kind or length and missing ones are named wi
       "0 entries for 1 tokens");
 }
 
+TEST_CASE("F14: ids of special tokens beyond the vocabulary are an error, but for the one that says none") {
+  const auto with = [](const char* name, std::uint32_t id) {
+    return [=](gguf_writer& w) {
+      fill_bpe(w);
+      w.set("tokenizer.ggml.pre", "gpt-2");
+      w.set(std::string("tokenizer.ggml.") + name, id);
+    };
+  };
+  for (const char* name : {"bos_token_id", "eos_token_id", "eot_token_id", "unknown_token_id", "padding_token_id"}) {
+    CAPTURE(name);
+    CHECK_THROWS_WITH_AS(static_cast<void>(tokenizer_from(with(name, 50256))),
+                         doctest::Contains("token 50256 of a vocabulary of 7"), format_error);
+    CHECK_THROWS_AS(static_cast<void>(tokenizer_from(with(name, 7))), format_error);
+    CHECK_THROWS_AS(static_cast<void>(tokenizer_from(with(name, 0xFFFFFFFE))), format_error);
+    CHECK_NOTHROW(static_cast<void>(tokenizer_from(with(name, 6))));
+    CHECK_NOTHROW(static_cast<void>(tokenizer_from(with(name, 0xFFFFFFFF))));
+  }
+}
+
 TEST_CASE("D20: a byte token that is none is an error of the file") {
   const auto file = [](gguf_writer& w) {
     w.set("tokenizer.ggml.model", "llama");
@@ -136,4 +155,43 @@ TEST_CASE("D20: a byte token that is none is an error of the file") {
   };
   CHECK_THROWS_WITH_AS(static_cast<void>(tokenizer_from(file)), doctest::Contains("byte piece 1 is '<0x-1>'"),
                        format_error);
+}
+
+TEST_CASE("a byte-level vocabulary written and read back is the same tokenizer") {
+  bpe_vocabulary v;
+  v.tokens = {"a", "b", "Ġ", "ab", "", "<s>", "<u>", "<n>"};
+  v.merges = {"a b"};
+  v.added = {{.id = 5, .text = "<s>"},
+             {.id = 6, .text = "<u>", .control = false},
+             {.id = 7, .text = "<n>", .searched = false}};
+  v.special = {.bos = 5, .eos = 5, .add_bos = true};
+  const BpeTokenizer before(v);
+  const Tokenizer after = tokenizer_from([&](gguf_writer& w) { write_vocabulary(w, v, 10); });
+  CHECK(after.vocab_size() == 10);
+  for (const char* text : {"ab a", "<s>ab<u>", "ba ab<s>"})
+    for (const bool special : {false, true}) {
+      const encode_options options{.parse_special = special, .add_special = special};
+      if (!special && std::string_view(text).find("<s>") != std::string_view::npos) continue;  // "<" is no token here
+      CHECK(after.encode(text, options) == before.encode(text, options));
+    }
+  CHECK(after.special().bos == 5);
+  CHECK(after.special().pad == no_token);
+  CHECK(after.token_bytes(4) == "[PAD4]");
+  CHECK(after.token_bytes(9) == "[PAD9]");
+  CHECK(after.is_control(5));
+  CHECK_THROWS_WITH_AS(static_cast<void>(tokenizer_from([&](gguf_writer& w) { write_vocabulary(w, v, 7); })),
+                       "[gguf] a vocabulary of 8 tokens for a model of 7", value_error);
+}
+
+TEST_CASE("a GPT-2 folder's tokenizer written into a GGUF gives the same tokens") {
+  const auto vocab = shared_data("models/tiny-random-gpt2/vocab.json");
+  if (!vocab) return;
+  const std::string folder = vocab->parent_path().string();
+  const Tokenizer before = load_tokenizer(folder);
+  const Tokenizer after = tokenizer_from(
+      [&](gguf_writer& w) { write_vocabulary(w, std::get<bpe_vocabulary>(load_vocabulary(folder)), 1000); });
+  CHECK(after.special().bos == before.special().bos);
+  for (const char* text : {"Hello  world, I'm 2026!", "<|endoftext|>x"})
+    for (const bool special : {false, true})
+      CHECK(after.encode(text, {.parse_special = special}) == before.encode(text, {.parse_special = special}));
 }

@@ -1,4 +1,4 @@
-// The tokenizer inside a GGUF file: metadata keys "tokenizer.ggml.*".
+// The tokenizer inside a GGUF file, read and (byte-level BPE) written: metadata keys "tokenizer.ggml.*".
 //
 //   model       "gpt2" byte-level BPE, "llama" SentencePiece's merges by score, "t5" SentencePiece's unigram model
 //   pre         which pre-tokenizer, for gpt2: without it the tokens would be wrong in silence, so it must be there
@@ -13,6 +13,7 @@
 #include <tinygrad/core/config.hpp>
 #include <tinygrad/core/error.hpp>
 #include <tinygrad/io/gguf.hpp>
+#include <tinygrad/io/gguf_writer.hpp>
 #include <tinygrad/text/load_tokenizer.hpp>
 #include <tinygrad/text/pretokenizer.hpp>
 #include <tinygrad/text/tokenizer.hpp>
@@ -53,12 +54,15 @@ inline std::vector<piece_type> types_of(const gguf_file& file, std::size_t token
   return types;
 }
 
-/// A token id; absent, or outside the vocabulary as writers mark "none" (2^32 - 1), is no_token.
+/// A token id; absent, or written as "none" (2^32 - 1), it is no_token. One outside the vocabulary is an error: the
+/// tokens and the model do not belong together.
 inline token_id id_of(const gguf_file& file, std::string_view name, std::size_t tokens) {
   const auto value = file.find(key(name));
   if (!value) return no_token;
   const std::uint64_t id = value->uint64();
-  return id < tokens ? static_cast<token_id>(id) : no_token;
+  if (id == 0xFFFFFFFF) return no_token;
+  if (id >= tokens) value->fail("token " + std::to_string(id) + " of a vocabulary of " + std::to_string(tokens));
+  return static_cast<token_id>(id);
 }
 
 inline special_ids special_of(const gguf_file& file, std::size_t tokens, bool add_bos) {
@@ -143,6 +147,47 @@ inline sentencepiece_vocabulary scored(const gguf_file& file, bool unigram) {
 
 [[nodiscard]] inline Tokenizer read_tokenizer(const gguf_file& file, std::string_view assumed_pre = {}) {
   return load_detail::make_tokenizer(vocabulary_of(file, assumed_pre), file.path());
+}
+
+/// Writes the keys of a byte-level vocabulary for a model of `count` tokens; those beyond the vocabulary, and gaps in
+/// it, become unused ones. What GGUF has no key for (blanks that added tokens take with them, NFC) is left out.
+/// Throws value_error when the vocabulary has more tokens than that, index_error for an added one outside it.
+inline void write_vocabulary(gguf_writer& out, const bpe_vocabulary& v, std::size_t count) {
+  if (v.tokens.size() > count)
+    throw value_error("[gguf] a vocabulary of " + std::to_string(v.tokens.size()) + " tokens for a model of " +
+                      std::to_string(count));
+  std::vector<std::string> tokens = v.tokens;
+  tokens.resize(count);
+  std::vector<std::int32_t> types(count, static_cast<std::int32_t>(piece_type::normal));
+  for (const added_token& added : v.added) {
+    check_token(added.id, v.tokens.size(), "gguf");
+    const auto id = static_cast<std::size_t>(added.id);
+    tokens[id] = added.text;
+    types[id] = static_cast<std::int32_t>(!added.searched ? piece_type::unused
+                                          : added.control ? piece_type::control
+                                                          : piece_type::user_defined);
+  }
+  for (std::size_t id = 0; id < count; ++id) {
+    if (!tokens[id].empty()) continue;
+    tokens[id] = "[PAD" + std::to_string(id) + "]";
+    types[id] = static_cast<std::int32_t>(piece_type::unused);
+  }
+  const auto set = [&](std::string_view name, auto value) { out.set(gguf_tokenizer::key(name), value); };
+  const auto set_id = [&](std::string_view name, token_id id) {
+    if (id != no_token) set(name, static_cast<std::uint32_t>(id));
+  };
+  set("model", "gpt2");
+  set("pre", pre_tokenizer_name(v.pre));
+  out.set_texts(gguf_tokenizer::key("tokens"), tokens);
+  out.set_array<std::int32_t>(gguf_tokenizer::key("token_type"), types);
+  out.set_texts(gguf_tokenizer::key("merges"), v.merges);
+  set_id("bos_token_id", v.special.bos);
+  set_id("eos_token_id", v.special.eos);
+  set_id("eot_token_id", v.special.eot);
+  set_id("unknown_token_id", v.special.unk);
+  set_id("padding_token_id", v.special.pad);
+  set("add_bos_token", v.special.add_bos);
+  set("add_eos_token", v.special.add_eos);
 }
 
 }  // namespace tinygrad::inline TINYGRAD_ABI

@@ -117,19 +117,20 @@ inline std::optional<json_document> optional_json(const std::string& path) {
   return load_detail::make_tokenizer(vocabulary_of(read_json_file(path)), path);
 }
 
-/// The tokenizer in a model's folder: tokenizer.json, else vocab.json and merges.txt, else tokenizer.model; with
-/// tokenizer_config.json where it is there. io_error when none of them is.
-[[nodiscard]] inline Tokenizer load_tokenizer(const std::string& folder) {
+namespace load_detail {
+
+/// What load_tokenizer makes a tokenizer of; `source` becomes the file it is from.
+inline any_vocabulary read_folder(const std::string& folder, std::string& source) {
   const std::string json_path = folder + "/tokenizer.json", vocab_path = folder + "/vocab.json";
   const std::string model_path = folder + "/tokenizer.model", merges_path = folder + "/merges.txt";
-  const auto document = load_detail::optional_json(json_path);
+  const auto document = optional_json(json_path);
   any_vocabulary vocabulary;
-  std::string source = json_path;
+  source = json_path;
   if (document) {
     vocabulary = vocabulary_of(*document);
-  } else if (const auto vocab = load_detail::optional_json(vocab_path)) {
+  } else if (const auto vocab = optional_json(vocab_path)) {
     source = vocab_path;
-    vocabulary = load_detail::gpt2_vocabulary(*vocab, merges_path, "<|endoftext|>");
+    vocabulary = gpt2_vocabulary(*vocab, merges_path, "<|endoftext|>");
   } else {
     try {
       source = model_path;
@@ -138,10 +139,23 @@ inline std::optional<json_document> optional_json(const std::string& path) {
       throw io_error("[load_tokenizer] " + folder + " has no tokenizer.json, vocab.json or tokenizer.model");
     }
   }
-  if (const auto config = load_detail::optional_json(folder + "/tokenizer_config.json")) {
-    load_detail::read_config(*config, vocabulary);
-  }
+  if (const auto config = optional_json(folder + "/tokenizer_config.json")) read_config(*config, vocabulary);
+  return vocabulary;
+}
+
+}  // namespace load_detail
+
+/// The tokenizer in a model's folder: tokenizer.json, else vocab.json and merges.txt, else tokenizer.model; with
+/// tokenizer_config.json where it is there. io_error when none of them is.
+[[nodiscard]] inline Tokenizer load_tokenizer(const std::string& folder) {
+  std::string source;
+  any_vocabulary vocabulary = load_detail::read_folder(folder, source);
   return load_detail::make_tokenizer(std::move(vocabulary), source);
+}
+/// The same as the parts that a tokenizer is made from, for writing it in another format.
+[[nodiscard]] inline any_vocabulary load_vocabulary(const std::string& folder) {
+  std::string source;
+  return load_detail::read_folder(folder, source);
 }
 
 }  // namespace tinygrad::inline TINYGRAD_ABI

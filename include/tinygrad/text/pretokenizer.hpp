@@ -410,6 +410,13 @@ inline constexpr named_kind names[] = {
 
 }  // namespace pretokenizer_detail
 
+/// The name by which GGUF files call it; the first of those that mean the same.
+[[nodiscard]] inline std::string_view pre_tokenizer_name(pre_tokenizer kind) noexcept {
+  for (const pretokenizer_detail::named_kind& each : pretokenizer_detail::names)
+    if (each.kind == kind) return each.name;
+  return {};
+}
+
 /// value_error for a name that is none: a guess would give other tokens without a word.
 [[nodiscard]] inline pre_tokenizer pre_tokenizer_by_name(std::string_view name) {
   std::string known;
