@@ -1,7 +1,8 @@
 // Products with weights as they are stored: one row (decode) and many rows (prefill) for every format.
 //
-// Reported: bytes of weights a second, rows of W a second, the speed beside F32 on the same matrix ("to_f32", decode)
-// and the share of the read bandwidth that this run measured ("of_bandwidth"). Formats take turns within one measured
+// Reported: bytes of weights a second, rows of W a second, the speed beside F32 on the same matrix ("to_f32", stored as
+// files store it), for many rows that beside the product of floats with the matrix turned ("to_sgemm"), and for one row
+// the share of the read bandwidth that this run measured ("of_bandwidth"). Formats take turns within one measured
 // round, so that a busy machine slows all of them alike, and each finds its weights out of the nearer caches; figures
 // are medians.
 //
@@ -49,20 +50,30 @@ QuantMatrix random_matrix(ggml_type type, std::size_t rows, std::size_t columns)
   return QuantMatrix(type, rows, columns, *memory, memory);
 }
 
+/// Times all candidates and, for many rows, the product with a matrix [columns, rows] of floats: its median.
 template <class P>
-void measure(std::vector<candidate>& all, std::size_t n, int rounds) {
+double measure(std::vector<candidate>& all, std::size_t n, int rounds) {
   const std::size_t rows = all[0].copies[0].rows(), columns = all[0].copies[0].columns();
   Random random(5);
   std::vector<float> x(n * columns), y(n * rows);
   for (float& value : x) value = random.uniform(-1.0f, 1.0f);
+  const std::vector<float> turned(n == 1 ? 0 : rows * columns, 0.5f);
+  const auto step = [](std::size_t count) { return static_cast<std::ptrdiff_t>(count); };
+  const gemm_args<float> sgemm{n,          rows, columns,  x.data(),   step(columns), 1, turned.data(),
+                               step(rows), 1,    y.data(), step(rows), false};
+  std::vector<double> sgemm_seconds;
   for (int round = -1; round < rounds; ++round) {
     for (candidate& each : all) {
       const QuantMatrix& w = each.copies[static_cast<std::size_t>(round + 1) % each.copies.size()];
       const double seconds = tinygrad_bench::seconds_of([&] { w.multiply<P>(x, y, each.precision); });
       if (round >= 0) each.seconds.push_back(seconds);
     }
+    if (n == 1) continue;
+    const double seconds = tinygrad_bench::seconds_of([&] { P::gemm(sgemm); });
+    if (round >= 0) sgemm_seconds.push_back(seconds);
   }
   tinygrad_bench::keep(y[0]);
+  return n == 1 ? 0 : median(sgemm_seconds);
 }
 
 struct setting {
@@ -105,7 +116,10 @@ class figures {
     state.counters["GB/s"] = 1e-9 * bytes / seconds;
     state.counters["Mrows/s"] = 1e-6 * static_cast<double>(s_.rows * s_.n) / seconds;
     state.counters["to_f32"] = median(all_[0].seconds) / seconds;
-    state.counters["of_bandwidth"] = 1e-9 * bytes / seconds / bandwidth_;
+    if (s_.n == 1)
+      state.counters["of_bandwidth"] = 1e-9 * bytes / seconds / bandwidth_;
+    else
+      state.counters["to_sgemm"] = sgemm_seconds_ / seconds;
   }
 
  private:
@@ -115,13 +129,13 @@ class figures {
     const std::size_t bytes = cold ? std::size_t{512} << 20 : s_.rows * s_.columns * sizeof(float);
     bandwidth_ = tinygrad_bench::measure_read_bandwidth(bytes, s_.threads);
     set_num_threads(s_.threads);
-    measure<threaded<packed>>(all_, s_.n, s_.n == 1 ? 21 : 5);
+    sgemm_seconds_ = measure<threaded<packed>>(all_, s_.n, s_.n == 1 ? 21 : 5);
     set_num_threads(0);
   }
 
   setting s_;
   std::vector<candidate> all_;
-  double bandwidth_ = 0;
+  double bandwidth_ = 0, sgemm_seconds_ = 0;
 };
 
 void add_benchmarks(const setting& s) {
@@ -147,10 +161,13 @@ void add_benchmarks(const setting& s) {
 
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
-  for (const int threads : {1, 2})
-    for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{3072, 768}, {50257, 768}})
-      for (const std::size_t n : {1, 128})
-        if (n == 1 || rows == 3072) add_benchmarks({rows, columns, n, threads});
+  using sizes = std::pair<std::size_t, std::size_t>;
+  for (const int threads : {1, 2}) {  // the matrices of GPT-2 124M
+    for (const auto& [rows, columns] : {sizes{3072, 768}, sizes{50257, 768}})
+      add_benchmarks({rows, columns, 1, threads});
+    for (const auto& [rows, columns] : {sizes{2304, 768}, sizes{3072, 768}, sizes{768, 3072}, sizes{768, 768}})
+      for (const std::size_t n : {16, 128, 512}) add_benchmarks({rows, columns, n, threads});
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
 }

@@ -25,6 +25,22 @@ TEST_CASE("a row of activations does not depend on its neighbours") {
   }
 }
 
+TEST_CASE("a row of a tile does not depend on its neighbours or its place among them") {
+  quant::for_each_format([](auto format) {
+    using F = decltype(format);
+    CAPTURE(name_of(F::type));
+    if constexpr (has_quant_tiles<packed, F>) {
+      const std::size_t k = F::elements == 256 ? 2560 : 1088, rows = 21;  // more than one stretch of k; clipped tiles
+      const QuantMatrix w = sample<F>(rows, k, 2);
+      const std::vector<float> x = normal_values(16 * k, 8);
+      std::vector<float> y(16 * rows), part(11 * rows);
+      w.multiply<packed>(x, y);
+      w.multiply<packed>(std::span<const float>(x).subspan(3 * k, 11 * k), part);
+      CHECK(std::memcmp(part.data(), y.data() + 3 * rows, part.size() * sizeof(float)) == 0);
+    }
+  });
+}
+
 TEST_CASE("whole numbers that need no rounding are multiplied exactly") {
   // Weights and activations of 127ths: both scales are exact, so that the product is too.
   Random random(6);
@@ -38,19 +54,29 @@ TEST_CASE("whole numbers that need no rounding are multiplied exactly") {
     for (std::size_t row = 0; row < 4; ++row) {
       float sum = 0;
       for (std::size_t i = 0; i < 96; ++i) sum += weights[row * 96 + i] * x[i];
-      CHECK(y[row] == sum);
+      for (std::size_t i = 0; i < y.size() / 4; ++i) CHECK(y[4 * i + row] == sum);
     }
+  };
+  const auto check_many_rows = [&](const QuantMatrix& matrix) {
+    std::vector<float> many;
+    for (int i = 0; i < 13; ++i) many.insert(many.end(), x.begin(), x.end());
+    y.assign(13 * 4, 0);
+    matrix.multiply<packed>(many, y);
+    check();
+    y.assign(4, 0);
   };
   w.multiply<packed>(x, y);
   check();
   w.multiply<naive>(x, y);
   check();
+  check_many_rows(w);
   // The extremes of bytes: nothing saturates on the way.
   for (float& value : weights) value = -127;
   for (float& value : x) value = 127;
   const QuantMatrix all = QuantMatrix::quantise(ggml_type::q8_0, 4, 96, weights);
   all.multiply<packed>(x, y);
   check();
+  check_many_rows(all);
 }
 
 TEST_CASE("activations that are not finite show in the products they enter, and in no others") {
@@ -68,6 +94,10 @@ TEST_CASE("activations that are not finite show in the products they enter, and 
   for (float& value : x) value = 1e-44f;  // and tiny ones are zero
   w.multiply<packed>(x, y);
   for (const float value : y) CHECK(value == 0.0f);
+  std::vector<float> many = normal_values(16 * 64, 3), products(16 * 5);
+  many[9 * 64 + 40] = std::numeric_limits<float>::infinity();
+  w.multiply<packed>(many, products);
+  for (std::size_t i = 0; i < products.size(); ++i) CHECK(std::isfinite(products[i]) == (i / 5 != 9));
 }
 
 TEST_CASE("one row is dequantised on its own") {
@@ -138,6 +168,9 @@ TEST_CASE("matrices without rows or columns give empty or zero products") {
   const QuantMatrix no_columns(ggml_type::q8_0, 3, 0, {});
   no_columns.multiply<packed>(none, y);
   for (const float value : y) CHECK(value == 0.0f);
+  std::vector<float> many(3 * 20, 1.0f);
+  no_columns.multiply<packed>(none, many);
+  for (const float value : many) CHECK(value == 0.0f);
   const QuantMatrix no_rows(ggml_type::f16, 0, 5, {});
   no_rows.multiply<packed>(std::vector<float>(10), none);
   no_rows.dequantise<packed>(none);

@@ -7,10 +7,10 @@
 //   value(p), widen<V>(p)    one value; lanes<V> values that follow each other
 // The others hold small whole numbers, the levels, and for each group of them a scale and perhaps a base:
 //
-//   value = scale[group] * (level - offset) + base[group]            0 <= level <= 255
+//   value = scale[group] * (level - offset) + base[group]            0 <= level < 2^bits
 //
 //   group                    values that share a scale, 16 or 32
-//   offset, has_base
+//   offset, bits, has_base  at most 8 bits
 //   unpack(block, levels, scale, base)     everything above; base is left alone unless has_base
 //   levels<N>(block), scale_of, base_of    optional: the same in registers, for the formats with 32 values a block
 //

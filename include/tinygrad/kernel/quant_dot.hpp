@@ -4,7 +4,8 @@
 //   few rows of x    the blocks are multiplied where they lie, a row of W after the other; reading W is what it costs
 //     bytes          x in blocks of 32 signed bytes with one scale, products in whole numbers; formats of small levels
 //     exact          every weight dequantised, products in floats
-//   many rows of x   panels of W are dequantised and go to the policy's gemm
+//   many rows of x   panels of W are dequantised and go to the policy's gemm; or, where the machine multiplies bytes
+//                    faster than floats, tiles of whole numbers (quant_tile.hpp)
 //
 // W is read from front to back, once, as prefetchers like it: four rows side by side were up to seven times slower on
 // matrices out of cache. Each element of y is computed by the same steps whichever thread does it.

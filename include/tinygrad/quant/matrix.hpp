@@ -15,14 +15,16 @@
 #include <tinygrad/fwd.hpp>
 #include <tinygrad/kernel/policy.hpp>
 #include <tinygrad/kernel/quant_dot.hpp>
+#include <tinygrad/kernel/quant_tile.hpp>
 #include <tinygrad/quant/all.hpp>
 #include <utility>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 
-/// How products with few rows of activations are computed.
+/// How products are computed.
 enum class quant_precision {
-  fast,  // activations rounded to 8 bits in blocks of 32, products in whole numbers; plain formats: exact
+  fast,  // activations rounded to 8 bits in blocks of 32, products in whole numbers, wherever the machine does that
+         // faster; plain formats, and many rows on machines without byte products: exact
   exact  // weights as dequantised, activations as they are
 };
 
@@ -100,6 +102,10 @@ class QuantMatrix {
     return std::is_same_v<F, quant::f32> || unpacks_to_floats ? 4 : 8;
   }
 
+  /// Rows of x from which tiles of whole numbers are faster than the blocks in place. Measured.
+  template <class F>
+  static constexpr std::size_t tile_rows = F::bits <= 5 ? 4 : 9;
+
   [[noreturn]] TINYGRAD_COLD static void fail(const std::string& what) { throw shape_error("[quant] " + what); }
   [[nodiscard]] static std::string describe(ggml_type type, std::size_t rows, std::size_t columns) {
     return "a matrix (" + std::to_string(rows) + ", " + std::to_string(columns) + ") of " + std::string(name_of(type));
@@ -124,6 +130,13 @@ class QuantMatrix {
 
   template <class P, class F>
   void multiply_as(const float* x, std::size_t n, float* y, quant_precision precision) const {
+    if constexpr (has_quant_tiles<P, F>) {
+      if (precision == quant_precision::fast && n >= tile_rows<F> && columns_ != 0) {
+        using tiles = quant_tiles<P, F>;
+        const scratch<std::byte> memory(tiles::memory_for(n, columns_));
+        return tiles(view(), n, memory.data()).run(x, y);
+      }
+    }
     if (n > few_rows<F>(precision)) {
       if constexpr (std::is_same_v<F, quant::f32>) {
         if (reinterpret_cast<std::uintptr_t>(data_) % alignof(float) == 0) return multiply_floats<P>(x, n, y);

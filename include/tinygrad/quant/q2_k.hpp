@@ -13,7 +13,7 @@ namespace quant {
 struct q2_k {
   static constexpr ggml_type type = ggml_type::q2_k;
   static constexpr std::size_t elements = 256, bytes = 84, group = 16;
-  static constexpr int offset = 0;
+  static constexpr int offset = 0, bits = 2;
   static constexpr bool has_base = true;
 
   static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,

@@ -14,7 +14,7 @@ namespace quant {
 struct q3_k {
   static constexpr ggml_type type = ggml_type::q3_k;
   static constexpr std::size_t elements = 256, bytes = 110, group = 16;
-  static constexpr int offset = 4;
+  static constexpr int offset = 4, bits = 3;
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,

@@ -12,7 +12,7 @@ namespace quant {
 struct q4_0 {
   static constexpr ggml_type type = ggml_type::q4_0;
   static constexpr std::size_t elements = 32, bytes = 18, group = 32;
-  static constexpr int offset = 8;
+  static constexpr int offset = 8, bits = 4;
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* /*base*/) noexcept {

@@ -13,7 +13,7 @@ namespace quant {
 struct q4_k {
   static constexpr ggml_type type = ggml_type::q4_k;
   static constexpr std::size_t elements = 256, bytes = 144, group = 32;
-  static constexpr int offset = 0;
+  static constexpr int offset = 0, bits = 4;
   static constexpr bool has_base = true;
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* base) noexcept {

@@ -11,7 +11,7 @@ namespace quant {
 struct q5_0 {
   static constexpr ggml_type type = ggml_type::q5_0;
   static constexpr std::size_t elements = 32, bytes = 22, group = 32;
-  static constexpr int offset = 16;
+  static constexpr int offset = 16, bits = 5;
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* /*base*/) noexcept {

@@ -11,7 +11,7 @@ namespace quant {
 struct q5_1 {
   static constexpr ggml_type type = ggml_type::q5_1;
   static constexpr std::size_t elements = 32, bytes = 24, group = 32;
-  static constexpr int offset = 0;
+  static constexpr int offset = 0, bits = 5;
   static constexpr bool has_base = true;
 
   static void unpack(const std::byte* block, std::uint8_t* level, float* scale, float* base) noexcept {

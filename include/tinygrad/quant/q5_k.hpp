@@ -13,7 +13,7 @@ namespace quant {
 struct q5_k {
   static constexpr ggml_type type = ggml_type::q5_k;
   static constexpr std::size_t elements = 256, bytes = 176, group = 32;
-  static constexpr int offset = 0;
+  static constexpr int offset = 0, bits = 5;
   static constexpr bool has_base = true;
 
   static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,

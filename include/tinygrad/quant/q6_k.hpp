@@ -13,7 +13,7 @@ namespace quant {
 struct q6_k {
   static constexpr ggml_type type = ggml_type::q6_k;
   static constexpr std::size_t elements = 256, bytes = 210, group = 16;
-  static constexpr int offset = 32;
+  static constexpr int offset = 32, bits = 6;
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,

@@ -11,7 +11,7 @@ namespace quant {
 struct q8_0 {
   static constexpr ggml_type type = ggml_type::q8_0;
   static constexpr std::size_t elements = 32, bytes = 34, group = 32;
-  static constexpr int offset = 128;  // levels are the signed bytes moved up to 0 .. 255
+  static constexpr int offset = 128, bits = 8;  // levels are the signed bytes moved up to 0 .. 255
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,

@@ -11,7 +11,7 @@ namespace quant {
 struct q8_k {
   static constexpr ggml_type type = ggml_type::q8_k;
   static constexpr std::size_t elements = 256, bytes = 292, group = 32;
-  static constexpr int offset = 128;
+  static constexpr int offset = 128, bits = 8;
   static constexpr bool has_base = false;
 
   static void unpack(const std::byte* TINYGRAD_RESTRICT block, std::uint8_t* TINYGRAD_RESTRICT level, float* scale,

@@ -1,6 +1,7 @@
 // Bytes and halves in packs: products of bytes summed four by four, and 16-bit floats widened as they are loaded.
 //
 //   dot_bytes(sum, a, b)     sum[i] + a[4i] b[4i] + ... + a[4i + 3] b[4i + 3], a unsigned, b signed, nothing saturates
+//   add_pairs, add_words     the same in steps of two, for machines with AVX2 but not VNNI
 //   bits_as_sixteens<N>(p)   32 fifth bits out of 4 bytes, where they belong
 //   low_high_nibbles<N>(p)   32 values of 4 bits out of 16 bytes: the low halves of all bytes, then the high ones
 //   load_f16<V>, load_bf16<V>, f16_at
@@ -65,10 +66,17 @@ TINYGRAD_ALWAYS_INLINE vector_type<std::int32_t, 4 * N> dot_register(vector_type
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
 #if __has_builtin(__builtin_ia32_vpdpbusd_v8si)  // g++
   using ints = vector_type<std::int32_t, 4 * N>;
+  if constexpr (N == 16) return __builtin_ia32_vpdpbusd_v16si(sum, (ints)a, (ints)b);
   if constexpr (N == 8) return __builtin_ia32_vpdpbusd_v8si(sum, (ints)a, (ints)b);
   if constexpr (N == 4) return __builtin_ia32_vpdpbusd_v4si(sum, (ints)a, (ints)b);
 #elif __has_builtin(__builtin_ia32_vpdpbusd256)  // clang, whose newer versions take the bytes as bytes
   using ints = vector_type<std::int32_t, 4 * N>;
+  if constexpr (N == 16) {
+    if constexpr (requires { __builtin_ia32_vpdpbusd512(sum, (ints)a, (ints)b); })
+      return __builtin_ia32_vpdpbusd512(sum, (ints)a, (ints)b);
+    else
+      return __builtin_ia32_vpdpbusd512(sum, (vector_type<char, 64>)a, (vector_type<char, 64>)b);
+  }
   if constexpr (N == 8) {
     if constexpr (requires { __builtin_ia32_vpdpbusd256(sum, (ints)a, (ints)b); })
       return __builtin_ia32_vpdpbusd256(sum, (ints)a, (ints)b);
@@ -145,6 +153,33 @@ TINYGRAD_ALWAYS_INLINE int_lanes<N> dot_bytes(const int_lanes<N>& sum, const lev
   }
   return int_lanes<N>::load(lane);
 }
+
+#if TINYGRAD_PACK_BACKEND != 0 && defined(__AVX512VNNI__) && defined(__AVX512VL__)
+inline constexpr bool has_byte_dots = true, has_pair_sums = false;
+#elif TINYGRAD_PACK_BACKEND != 0 && defined(__AVX2__) && !defined(__AVX512F__)
+inline constexpr bool has_byte_dots = false, has_pair_sums = true;
+#else
+/// Whether dot_bytes is one instruction in registers of full width, and whether add_pairs and add_words are what such
+/// a machine would use instead.
+inline constexpr bool has_byte_dots = false, has_pair_sums = false;
+#endif
+
+#if TINYGRAD_PACK_BACKEND != 0 && defined(__AVX2__)
+/// sum[i] + a[2 i] b[2 i] + a[2 i + 1] b[2 i + 1], a unsigned: the caller sees to it that 16 bits are enough.
+TINYGRAD_ALWAYS_INLINE pack<std::int16_t, 16> add_pairs(const pack<std::int16_t, 16>& sum, const level_bytes<8>& a,
+                                                        const signed_bytes<8>& b) {
+  using bytes = detail::vector_type<char, 32>;
+  return sum + __builtin_bit_cast(pack<std::int16_t, 16>, __builtin_ia32_pmaddubsw256(__builtin_bit_cast(bytes, a),
+                                                                                      __builtin_bit_cast(bytes, b)));
+}
+/// sum[i] + a[2 i] b[2 i] + a[2 i + 1] b[2 i + 1].
+TINYGRAD_ALWAYS_INLINE int_lanes<8> add_words(const int_lanes<8>& sum, const pack<std::int16_t, 16>& a,
+                                              const pack<std::int16_t, 16>& b) {
+  using words = detail::vector_type<std::int16_t, 32>;
+  return sum + __builtin_bit_cast(
+                   int_lanes<8>, __builtin_ia32_pmaddwd256(__builtin_bit_cast(words, a), __builtin_bit_cast(words, b)));
+}
+#endif
 
 /// 32 small numbers in as many packs of 4 N bytes as they need.
 template <int N>
