@@ -141,12 +141,12 @@ TEST_CASE("blocks unpacked into registers hold what is unpacked into memory") {
 TEST_CASE("a block of zeros has scale zero and reads as zeros") {
   quant::for_each_format([](auto format) {
     using F = decltype(format);
-    if constexpr (quant::quantisable<F>) {
-      CAPTURE(name_of(F::type));
-      const std::vector<float> zeros(4 * F::elements);
-      for (const float x : dequantised<F>(quantised<F>(zeros))) CHECK(x == 0.0f);
-      // Numbers below the smallest half are lost, not turned into infinities or NaN.
-      const std::vector<float> tiny(F::elements, 1e-42f);
+    CAPTURE(name_of(F::type));
+    const std::vector<float> zeros(4 * F::elements);
+    for (const float x : dequantised<F>(quantised<F>(zeros))) CHECK(x == 0.0f);
+    // Numbers below the smallest half are lost, not turned into infinities or NaN.
+    for (const float value : {1e-42f, -1e-42f}) {
+      const std::vector<float> tiny(F::elements, value);
       for (const float x : dequantised<F>(quantised<F>(tiny))) CHECK(std::fabs(x) <= 1e-42f);
     }
   });
@@ -155,7 +155,7 @@ TEST_CASE("a block of zeros has scale zero and reads as zeros") {
 TEST_CASE("a round trip loses at most half a step, in every lane") {
   quant::for_each_format([](auto format) {
     using F = decltype(format);
-    if constexpr (quant::block_format<F> && quant::quantisable<F>) {
+    if constexpr (quant::block_format<F> && (F::elements == 32 || F::type == ggml_type::q8_k)) {  // no search
       CAPTURE(name_of(F::type));
       const std::vector<float> values = normal_values(64 * F::elements, 7);
       const std::vector<std::byte> bytes = quantised<F>(values);

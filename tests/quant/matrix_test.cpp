@@ -204,6 +204,21 @@ TEST_CASE("what does not fit is refused") {
   CHECK_THROWS_AS(static_cast<void>(QuantMatrix::quantise(ggml_type::q8_0, 1, 32, x)), value_error);
   CHECK_THROWS_AS(static_cast<void>(QuantMatrix::quantise(ggml_type::f32, 1, 33, x)), shape_error);
   CHECK_NOTHROW(static_cast<void>(QuantMatrix::quantise(ggml_type::bf16, 1, 32, x)));
-  CHECK_THROWS_AS(static_cast<void>(QuantMatrix::quantise(ggml_type::q2_k, 1, 256, std::vector<float>(256))),
-                  value_error);
+}
+
+TEST_CASE("no format with scales takes what is not finite or does not fit") {
+  quant::for_each_format([](auto format) {
+    using F = decltype(format);
+    CAPTURE(name_of(F::type));
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                            -std::numeric_limits<float>::infinity(), 1e6f}) {
+      std::vector<float> values = normal_values(256, 3);
+      values[200] = bad;
+      const auto make = [&] { static_cast<void>(QuantMatrix::quantise(F::type, 1, 256, values)); };
+      if (F::type == ggml_type::f32 || F::type == ggml_type::bf16)
+        CHECK_NOTHROW(make());
+      else
+        CHECK_THROWS_AS(make(), value_error);
+    }
+  });
 }

@@ -19,10 +19,10 @@ inline std::vector<float> normal_values(std::size_t count, std::uint64_t seed) {
   return values;
 }
 
-// A matrix of any format: made of numbers where that is offered, else blocks of random bytes with ordinary scales.
+// A matrix of any format: made of numbers where that is quick, else blocks of random bytes with ordinary scales.
 template <class F>
 QuantMatrix sample(std::size_t rows, std::size_t columns, std::uint64_t seed) {
-  if constexpr (quant::quantisable<F>) {
+  if constexpr (F::elements < 256) {
     return QuantMatrix::quantise(F::type, rows, columns, normal_values(rows * columns, seed));
   } else {
     Random random(seed);

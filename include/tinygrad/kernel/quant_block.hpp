@@ -1,7 +1,7 @@
 // What a format of stored weights must offer, as the kernels see it, and how a block is read. A format is a type:
 //
 //   type, elements, bytes    its number in files; `elements` values are stored in `bytes` bytes
-//   quantise(x, block)       values to a block, as ggml's reference code rounds; missing where only reading is offered
+//   quantise(x, block)       values to a block
 //
 // Plain formats have one value a block and say how it is read:
 //   value(p), widen<V>(p)    one value; lanes<V> values that follow each other

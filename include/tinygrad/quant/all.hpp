@@ -28,6 +28,7 @@ struct format_list {
   // A format's numbers must be those of the table of all types, by which files are checked.
   static_assert(((info_of(F::type).elements == F::elements && info_of(F::type).bytes == F::bytes) && ...));
   static_assert(((plain_format<F> || block_format<F>)&&...));
+  static_assert((quantisable<F> && ...));
 };
 
 using all_formats = format_list<  //

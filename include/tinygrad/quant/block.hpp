@@ -76,6 +76,10 @@ struct value_range {
 inline void pack_nibbles(const std::uint8_t* levels, std::uint8_t* to) noexcept {
   for (int i = 0; i < 16; ++i) to[i] = static_cast<std::uint8_t>((levels[i] & 15) | (levels[i + 16] & 15) << 4);
 }
+/// Levels of two bits, 32 apart, in one byte.
+[[nodiscard]] inline std::uint8_t four_pairs_of_bits(const std::uint8_t* levels) noexcept {
+  return static_cast<std::uint8_t>(levels[0] | levels[32] << 2 | levels[64] << 4 | levels[96] << 6);
+}
 /// The fifth bits of 32 levels.
 inline void pack_fifth_bits(const std::uint8_t* levels, std::uint8_t* high) noexcept {
   for (int byte = 0; byte < 4; ++byte) {

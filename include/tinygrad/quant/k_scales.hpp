@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tinygrad/quant/block.hpp>
+#include <tinygrad/quant/k_search.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace quant {
@@ -40,6 +41,14 @@ inline void unpack_k_scales(const std::byte* block, float* scale, float* base) n
   }
 }
 
+/// The other way: the first 16 bytes of a block.
+inline void put_k_scales(const shifted_block<8, 32>& from, std::byte* block) noexcept {
+  put_f16(block, from.d);
+  put_f16(block + 2, from.e);
+  for (std::size_t g = 0; g < 8; ++g)
+    put_k_pair(bytes_at(block, 4), g, {static_cast<std::uint8_t>(from.s[g]), static_cast<std::uint8_t>(from.m[g])});
+}
+
 /// 64 levels out of 32 bytes: the low halves of all, then the high ones.
 inline void unpack_k_nibbles(const std::uint8_t* TINYGRAD_RESTRICT from,
                              std::uint8_t* TINYGRAD_RESTRICT level) noexcept {
@@ -47,6 +56,11 @@ inline void unpack_k_nibbles(const std::uint8_t* TINYGRAD_RESTRICT from,
     (q & byte_pack(15)).store(level + i);
     (q >> 4).store(level + i + 32);
   });
+}
+
+/// The other way.
+inline void pack_k_nibbles(const std::uint8_t* level, std::uint8_t* to) noexcept {
+  for (std::size_t i = 0; i < 32; ++i) to[i] = static_cast<std::uint8_t>((level[i] & 15) | (level[i + 32] & 15) << 4);
 }
 
 }  // namespace detail

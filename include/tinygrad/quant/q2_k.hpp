@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tinygrad/quant/block.hpp>
+#include <tinygrad/quant/k_search.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace quant {
@@ -30,6 +31,19 @@ struct q2_k {
         for (int part = 0; part < 4; ++part) ((bits >> (2 * part)) & detail::byte_pack(3)).store(level + i + 32 * part);
       });
     }
+  }
+
+  static void quantise(const float* x, std::byte* block) noexcept {
+    constexpr detail::level_range range{0, 3};
+    const auto found = detail::shifted_block<16, 16>::of(x, range, 15);
+    std::uint8_t level[elements];
+    found.put_levels_of(x, range, level);
+    std::uint8_t* const scales = detail::bytes_at(block, 0);
+    for (std::size_t g = 0; g < 16; ++g) scales[g] = static_cast<std::uint8_t>(found.s[g] | found.m[g] << 4);
+    std::uint8_t* const q = detail::bytes_at(block, 16);
+    for (std::size_t i = 0; i < 64; ++i) q[i] = detail::four_pairs_of_bits(level + i / 32 * 128 + i % 32);
+    detail::put_f16(block + 80, found.d);
+    detail::put_f16(block + 82, found.e);
   }
 };
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <tinygrad/quant/block.hpp>
+#include <tinygrad/quant/k_search.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace quant {
@@ -34,6 +35,29 @@ struct q3_k {
         ((q & byte_pack(3)) | bit).store(level + i + 32 * part);
       }
     });
+  }
+
+  static void quantise(const float* x, std::byte* block) noexcept {
+    constexpr detail::level_range range{-4, 3};
+    const auto found = detail::scaled_block<16, 16>::of(x, range, 31);
+    std::uint8_t level[elements];
+    found.put_levels_of(x, range, offset, level);
+    std::uint8_t *const high = detail::bytes_at(block, 0), *const q = detail::bytes_at(block, 32);
+    for (std::size_t i = 0; i < 32; ++i) {
+      int bits_of_eight = 0;
+      for (std::size_t part = 0; part < 8; ++part) bits_of_eight |= level[i + 32 * part] >> 2 << part;
+      high[i] = static_cast<std::uint8_t>(bits_of_eight);
+    }
+    for (std::uint8_t& each : level) each &= 3;
+    for (std::size_t i = 0; i < 64; ++i) q[i] = detail::four_pairs_of_bits(level + i / 32 * 128 + i % 32);
+    std::uint8_t* const s = detail::bytes_at(block, 96);
+    std::fill_n(s, 12, std::uint8_t{0});
+    for (std::size_t g = 0; g < 16; ++g) {
+      const int scale = found.s[g] + 32;
+      s[g % 8] = static_cast<std::uint8_t>(s[g % 8] | (scale & 15) << (g / 8 * 4));
+      s[8 + g % 4] = static_cast<std::uint8_t>(s[8 + g % 4] | scale >> 4 << (g / 4 * 2));
+    }
+    detail::put_f16(block + 108, found.d);
   }
 };
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tinygrad/quant/block.hpp>
+#include <tinygrad/quant/k_search.hpp>
 
 namespace tinygrad::inline TINYGRAD_ABI {
 namespace quant {
@@ -33,6 +34,23 @@ struct q6_k {
         ((second >> 4) | ((bits >> 2) & upper)).store(level + i + 96);
       });
     }
+  }
+
+  static void quantise(const float* x, std::byte* block) noexcept {
+    constexpr detail::level_range range{-32, 31};
+    const auto found = detail::scaled_block<16, 16>::of(x, range, 127);
+    std::uint8_t level[elements];
+    found.put_levels_of(x, range, offset, level);
+    std::uint8_t *low = detail::bytes_at(block, 0), *high = detail::bytes_at(block, 128);
+    for (const std::uint8_t* from = level; from != level + elements; from += 128, low += 64, high += 32) {
+      std::uint8_t upper[128];
+      for (std::size_t i = 0; i < 128; ++i) upper[i] = from[i] >> 4;
+      for (std::size_t i = 0; i < 64; ++i)
+        low[i] = static_cast<std::uint8_t>((from[i] & 15) | (from[i + 64] & 15) << 4);
+      for (std::size_t i = 0; i < 32; ++i) high[i] = detail::four_pairs_of_bits(upper + i);
+    }
+    for (std::size_t g = 0; g < 16; ++g) detail::bytes_at(block, 192)[g] = static_cast<std::uint8_t>(found.s[g]);
+    detail::put_f16(block + 208, found.d);
   }
 };
 
