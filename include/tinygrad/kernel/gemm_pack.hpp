@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <tinygrad/core/buffer.hpp>
 #include <tinygrad/kernel/gemm_tile.hpp>
 #include <tinygrad/simd/transpose.hpp>
@@ -87,10 +88,19 @@ TINYGRAD_NOINLINE void pack_strip(const T* b, std::ptrdiff_t b_row, std::ptrdiff
   }
 }
 
+/// The same for a number of rows known at compile time that lie side by side: a few whole moves.
+template <std::size_t Rows, class T>
+void pack_neighbours(const T* a, std::ptrdiff_t a_col, std::size_t k, T* to) noexcept {
+  for (std::size_t p = 0; p < k; ++p, a += a_col, to += Rows) std::memcpy(to, a, Rows * sizeof(T));
+}
+
 /// to[k][rows] = A[rows][k] transposed: the form of A whose columns are contiguous.
 template <class T>
 TINYGRAD_NOINLINE void pack_rows_transposed(const T* a, std::ptrdiff_t a_row, std::ptrdiff_t a_col, std::size_t rows,
                                             std::size_t k, T* to) noexcept {
+  constexpr std::size_t height = gemm_tile<T>::height;
+  if (a_row == 1 && rows == height) return pack_neighbours<height>(a, a_col, k, to);
+  if (a_row == 1 && rows == height - 1) return pack_neighbours<height - 1>(a, a_col, k, to);
   for (std::size_t p = 0; p < k; ++p, a += a_col) {
     const T* element = a;
     for (std::size_t i = 0; i < rows; ++i, element += a_row) *to++ = *element;
