@@ -37,7 +37,8 @@ class tiled_product {
   // stay in that cache. (64, 768) x (768, 3072) on a Zen 3: 36 GFLOP/s in place, 43 in blocks of 8 MiB, 54 in these.
   static constexpr bool narrow = tile::columns * sizeof(T) <= 128;
   static constexpr std::size_t direct_rows = 384, direct_rows_narrow = 12, second_cache = std::size_t{256} << 10;
-  static constexpr std::size_t b_bytes = std::size_t{8} << 20, a_bytes = std::size_t{4} << 20;  // of packed blocks
+  // Of packed blocks.
+  static constexpr std::size_t b_bytes = narrow ? second_cache : std::size_t{8} << 20, a_bytes = std::size_t{4} << 20;
   static constexpr std::size_t task_rows = 192;
   static constexpr std::size_t task_work = 1 << 17;  // multiplications worth a task
 
@@ -51,8 +52,7 @@ class tiled_product {
         groups_(g_.m, ceil_div(g_.m, tile::height)),
         depths_(g_.k, small_ ? 1 : ceil_div(g_.k, pack_b_ || g_.m > rows_for_deep ? deep : shallow)) {
     depth_ = depths_.largest();
-    const std::size_t b_block = narrow && g_.m <= direct_rows ? second_cache : b_bytes;
-    column_blocks_ = blocks(panels_, tile::columns * depth_, b_block / sizeof(T));
+    column_blocks_ = blocks(panels_, tile::columns * depth_, b_bytes / sizeof(T));
     row_blocks_ = blocks(groups_.parts, pack_a_ ? tile::height * depth_ : 0, a_bytes / sizeof(T));
   }
 
