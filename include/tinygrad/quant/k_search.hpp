@@ -154,7 +154,7 @@ struct scaled_block {
     for (std::size_t g = 0; g < Groups; ++g) {
       const int middle = clamped_whole(scale[g] * unit, -most_s - 1, most_s);
       float least_error = std::numeric_limits<float>::infinity();
-      for (int s = std::max(middle - 1, -most_s - 1); s <= std::min(middle + 1, most_s); ++s) {
+      for (int s = (std::max)(middle - 1, -most_s - 1); s <= (std::min)(middle + 1, most_s); ++s) {
         const float error = error_of<Group>(x + g * Group, d * static_cast<float>(s), 0, range);
         if (error < least_error) least_error = error, block.s[g] = s;
       }
@@ -186,7 +186,7 @@ struct shifted_scale {
 template <std::size_t Group>
 [[nodiscard]] shifted_scale best_shifted_scale(const float* x, level_range range) noexcept {
   const value_range values = range_of(x, Group);
-  const float low = std::min(values.low, 0.0f), width = values.high - low, unit = inverse(width);
+  const float low = (std::min)(values.low, 0.0f), width = values.high - low, unit = inverse(width);
   shifted_scale best{0, low};
   if (unit == 0) return best;
   const float sum = sum_of<Group>(x);
@@ -224,8 +224,8 @@ struct shifted_block {
     float largest_scale = 0, largest_shift = 0;
     for (std::size_t g = 0; g < Groups; ++g) {
       wanted[g] = best_shifted_scale<Group>(x + g * Group, range);
-      largest_scale = std::max(largest_scale, wanted[g].scale);
-      largest_shift = std::max(largest_shift, -wanted[g].shift);
+      largest_scale = (std::max)(largest_scale, wanted[g].scale);
+      largest_shift = (std::max)(largest_shift, -wanted[g].shift);
     }
     shifted_block best;
     const float most = static_cast<float>(most_s);
@@ -264,8 +264,8 @@ struct shifted_block {
       const int middle_s = clamped_whole(wanted[g].scale * scale_unit, 0, most_s);
       const int middle_m = clamped_whole(-wanted[g].shift * shift_unit, 0, most_s);
       float least_error = std::numeric_limits<float>::infinity();
-      for (int s = std::max(middle_s - 1, 0); s <= std::min(middle_s + 1, most_s); ++s) {
-        for (int m = std::max(middle_m - 1, 0); m <= std::min(middle_m + 1, most_s); ++m) {
+      for (int s = (std::max)(middle_s - 1, 0); s <= (std::min)(middle_s + 1, most_s); ++s) {
+        for (int m = (std::max)(middle_m - 1, 0); m <= (std::min)(middle_m + 1, most_s); ++m) {
           const float error =
               error_of<Group>(x + g * Group, d * static_cast<float>(s), -(e * static_cast<float>(m)), range);
           if (error < least_error) least_error = error, block.s[g] = s, block.m[g] = m;
