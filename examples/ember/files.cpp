@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 #include <tinygrad/models/export_gguf.hpp>
+#include <tinygrad/models/load_llama.hpp>
 #include <tinygrad/models/load_llama2c.hpp>
 #include <tinygrad/text/gguf_tokenizer.hpp>
 #include <tinygrad/text/utf8.hpp>
@@ -247,26 +248,43 @@ int quantize(const settings& s) {
   return 0;
 }
 
-int convert(const settings& s) {
-  const bool folder = std::filesystem::is_directory(s.model);
-  const std::string config_path = folder ? s.model + "/config.json" : s.model;
-  const gpt_config config =
-      folder ? read_gpt_config(read_json_file(config_path))
-             : read_gpt_config(json_document{parse_json(example::note_of(s.model, "config"), s.model), s.model});
-  leave_uninitialized open;
-  Gpt<float> model(config, open);
+namespace {
+
+/// Reads the weights of a model made for a folder or checkpoint and writes it with the tokenizer that lies beside them.
+template <class Model, class Write>
+void convert_weights(const settings& s, Model&& model, std::size_t tokens, bool folder, Write&& write) {
   static_cast<void>(load_weights(model, safetensors_model(s.model)));
-  write_gpt_gguf(s.output, model, type_called(s.type), [&](gguf_writer& out) {
+  write(s.output, model, type_called(s.type), [&](gguf_writer& out) {
     if (folder && has_tokenizer(s.model)) {
       const any_vocabulary vocabulary = load_vocabulary(s.model);
       const auto* const bpe = std::get_if<bpe_vocabulary>(&vocabulary);
       if (bpe == nullptr) throw value_error(s.model + ": its tokenizer is not byte-level, as GPT-2's is");
-      write_vocabulary(out, *bpe, config.vocabulary);
+      write_vocabulary(out, *bpe, tokens);
       return;
     }
     out.set("tokenizer.ggml.model", "none");
     if (!folder) out.set("tinygrad.characters", example::note_of(s.model, "vocabulary"));
   });
+}
+
+}  // namespace
+
+int convert(const settings& s) {
+  const bool folder = std::filesystem::is_directory(s.model);
+  const json_document document = folder
+                                     ? read_json_file(s.model + "/config.json")
+                                     : json_document{parse_json(example::note_of(s.model, "config"), s.model), s.model};
+  const auto kind = document.root().find("model_type");
+  leave_uninitialized open;
+  if (kind && kind->string() != "gpt2") {
+    const llama_config config = read_llama_config(document);
+    convert_weights(s, Llama<float>(config, open), config.vocabulary, folder,
+                    [](const auto& path, auto& model, auto... rest) { write_llama_gguf(path, model, rest...); });
+  } else {
+    const gpt_config config = read_gpt_config(document);
+    convert_weights(s, Gpt<float>(config, open), config.vocabulary, folder,
+                    [](const auto& path, auto& model, auto... rest) { write_gpt_gguf(path, model, rest...); });
+  }
   say_written(s);
   return 0;
 }

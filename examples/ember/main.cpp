@@ -21,7 +21,7 @@ constexpr const char* usage = R"(usage: ember                                   
        ember chat       --model FILE [--prompt TEXT] [--format auto|chatml|llama2|llama3|plain] [--system TEXT]
        ember info       --model FILE
        ember quantize   --model FILE --output FILE [--type q8_0|q4_0|q4_k|q6_k|f16|...]
-       ember convert    --model FOLDER|CHECKPOINT --output FILE [--type f32|f16|q8_0|...]     GPT-2 to GGUF
+       ember convert    --model FOLDER|CHECKPOINT --output FILE [--type f32|f16|q8_0|...]     GPT-2, Llama, Qwen to GGUF
   FILE is a GGUF or a llama2.c checkpoint, told by its content; a checkpoint's tokenizer.bin lies beside it or is given
   with --tokenizer FILE. Generation stops where the model's context ends, and says so.
   --ids 1,2,3   the prompt as token numbers             --chunk N   N tokens of the prompt a pass, in place of all

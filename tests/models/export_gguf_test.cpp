@@ -1,4 +1,4 @@
-// A GPT written as GGUF and read back.
+// GPTs and Llamas written as GGUF and read back.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -113,4 +113,68 @@ TEST_CASE("a model whose weights are a file's is not written again") {
   const gguf_file file(write(folder, model, ggml_type::f32));
   auto [read, report] = load_gpt_gguf<packed>(file);
   CHECK_THROWS_AS(static_cast<void>(write(folder, read, ggml_type::f32)), value_error);
+}
+
+namespace {
+
+Llama<float, packed> small_llama(llama_config config) {
+  config.vocabulary = 31;
+  config.positions = 24;
+  config.channels = 32;
+  config.layers = 2;
+  config.heads = 4;
+  config.groups = 2;
+  config.hidden = 64;
+  Random random(6);
+  Llama<float, packed> model(config, random);
+  for_each_parameter(model, [&](const std::string&, const auto& p) {
+    if (!p.defined()) return;
+    for (float& value : p.mutable_data()) value += 0.1F * static_cast<float>(random.normal());
+  });
+  return model;
+}
+
+}  // namespace
+
+TEST_CASE("Llamas of every kind, written and read back, give the same logits") {
+  llama_config mistral, scaled, deep, qwen2, qwen3, interleaved;
+  mistral.window = 5;
+  scaled.tied = true;
+  scaled.theta = 500000;
+  scaled.scaling = rope_scaling{8, 1, 4, 16};
+  deep.depth = 16;
+  qwen2.attention_bias = true;
+  qwen3.head_norms = true;
+  interleaved.pairs = rope_pairs::interleaved;
+  const std::vector<std::pair<llama_config, const char*>> kinds{
+      {{}, "llama"},    {mistral, "llama"}, {scaled, "llama"},     {deep, "llama"},
+      {qwen2, "qwen2"}, {qwen3, "qwen3"},   {interleaved, "llama"}};
+  const no_grad guard;
+  std::vector<int> ids;
+  for (int i = 0; i < 24; ++i) ids.push_back(i * 7 % 31);
+  for (const auto& [config, architecture] : kinds) {
+    CAPTURE(architecture);
+    Llama<float, packed> model = small_llama(config);
+    const tinygrad_test::temp_folder folder;
+    write_llama_gguf(folder / "model.gguf", model, ggml_type::f32,
+                     [](gguf_writer& out) { out.set("tokenizer.ggml.model", "none"); });
+    const gguf_file file(folder / "model.gguf");
+    CHECK(gguf_architecture(file) == architecture);
+    auto [read, report] = load_llama_gguf<packed>(file);
+    CHECK(report.unused.empty());
+    CHECK(read.config.groups == 2);
+    CHECK(read.config.window == config.window);
+    const auto expected = model(ids, 1, 24);
+    CHECK(max_abs_difference(read(ids, 1, 24), expected) <= 2e-5 * max_abs(expected));
+    CHECK_THROWS_AS(write_llama_gguf(folder / "again.gguf", read, ggml_type::f32, [](gguf_writer&) {}), value_error);
+  }
+}
+
+TEST_CASE("a Llama that no architecture describes is not written") {
+  llama_config config;
+  config.head_norms = true;
+  config.pairs = rope_pairs::interleaved;
+  Llama<float, packed> model = small_llama(config);
+  const tinygrad_test::temp_folder folder;
+  CHECK_THROWS_AS(write_llama_gguf(folder / "model.gguf", model, ggml_type::f32, [](gguf_writer&) {}), value_error);
 }

@@ -1,4 +1,4 @@
-// Writing a GPT as GGUF, for llama.cpp and for ourselves.
+// Writing GPTs and Llamas as GGUF, for llama.cpp and for ourselves.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,10 @@
 #include <string_view>
 #include <tinygrad/io/gguf_writer.hpp>
 #include <tinygrad/models/gpt.hpp>
+#include <tinygrad/models/llama.hpp>
 #include <tinygrad/models/load_gguf.hpp>
 #include <tinygrad/quant/matrix.hpp>
+#include <utility>
 #include <vector>
 
 namespace tinygrad::inline TINYGRAD_ABI {
@@ -44,6 +46,28 @@ template <class T, class P>
   return result;
 }
 
+/// A file in the making with the keys that every architecture has.
+[[nodiscard]] inline gguf_writer begin_gguf(const std::string& architecture, std::string_view name, ggml_type type) {
+  gguf_writer out;
+  out.set("general.architecture", architecture);
+  out.set("general.name", name);
+  out.set("general.file_type", std::uint32_t{type == ggml_type::f16 ? 1U : type == ggml_type::q8_0 ? 7U : 0U});
+  return out;
+}
+
+/// A projection's rows [heads, depth, columns] in the order of "llama" files: those of a pair, which Hugging Face keeps
+/// half a head apart, beside each other.
+[[nodiscard]] inline std::vector<float> pair_rows(const std::vector<float>& values, std::size_t heads,
+                                                  std::size_t columns) {
+  const std::size_t rows = values.size() / columns, depth = rows / heads;
+  std::vector<float> result(values.size());
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::size_t i = r % depth, from = r - i + i % 2 * (depth / 2) + i / 2;
+    for (std::size_t j = 0; j < columns; ++j) result[r * columns + j] = values[from * columns + j];
+  }
+  return result;
+}
+
 }  // namespace detail
 
 /// Writes the model to `path`, matrices as `type`, norms and biases as F32. `add_vocabulary(writer)` adds the keys of
@@ -53,10 +77,8 @@ template <class T, class P, class AddVocabulary>
 void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, AddVocabulary&& add_vocabulary) {
   if (!model.wte.weight.defined()) throw value_error("[gguf] the model's weights are those of a file already");
   const gpt_config& config = model.config;
-  gguf_writer out;
+  gguf_writer out = detail::begin_gguf("gpt2", "tinygrad gpt", type);
   const auto count = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
-  out.set("general.architecture", "gpt2");
-  out.set("general.name", "tinygrad gpt");
   out.set("gpt2.vocab_size", count(config.vocabulary));  // llama.cpp reads it where there is no tokenizer
   out.set("gpt2.context_length", count(config.positions));
   out.set("gpt2.embedding_length", count(config.channels));
@@ -64,7 +86,6 @@ void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, A
   out.set("gpt2.block_count", count(config.layers));
   out.set("gpt2.attention.head_count", count(config.heads));
   out.set("gpt2.attention.layer_norm_epsilon", static_cast<float>(config.norm_epsilon));
-  out.set("general.file_type", std::uint32_t{type == ggml_type::f16 ? 1U : type == ggml_type::q8_0 ? 7U : 0U});
   add_vocabulary(out);
   detail::gguf_tensors tensors(out);
   for_each_parameter(model, [&](const std::string& name, const auto& tensor) {
@@ -78,6 +99,64 @@ void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, A
     else
       tensors.add(theirs, name == "wpe.weight" ? ggml_type::f32 : type, shape[0], shape[1],
                   {tensor.data().begin(), tensor.data().end()});
+  });
+  out.write(path);
+}
+
+/// The same for a Llama, Mistral, SmolLM ("llama"), Qwen2 or Qwen3, told apart by biases and norms of heads. Scaled
+/// frequencies are written as divisors, as llama.cpp's own converter does.
+/// Throws as write_gpt_gguf does, and value_error for norms of heads beside interleaved pairs, which no file can say.
+template <class T, class P, class AddVocabulary>
+void write_llama_gguf(const std::string& path, Llama<T, P>& model, ggml_type type, AddVocabulary&& add_vocabulary) {
+  if (!model.model.embed_tokens.weight.defined())
+    throw value_error("[gguf] the model's weights are those of a file already");
+  const llama_config& config = model.config;
+  const bool interleaved = config.pairs == rope_pairs::interleaved;
+  if (config.head_norms && interleaved)
+    throw value_error("[gguf] no architecture has norms of heads and interleaved rotary pairs");
+  const std::string architecture = config.head_norms                       ? "qwen3"
+                                   : config.attention_bias && !interleaved ? "qwen2"
+                                                                           : "llama";
+  const std::size_t depth = config.head_depth();
+  gguf_writer out = detail::begin_gguf(architecture, "tinygrad llama", type);
+  const auto set = [&](const std::string& key, auto value) { out.set(architecture + "." + key, value); };
+  const auto set_count = [&](const std::string& key, std::size_t value) {
+    set(key, static_cast<std::uint32_t>(value));
+  };
+  set_count("vocab_size", config.vocabulary);
+  set_count("context_length", config.positions);
+  set_count("embedding_length", config.channels);
+  set_count("feed_forward_length", config.hidden);
+  set_count("block_count", config.layers);
+  set_count("attention.head_count", config.heads);
+  set_count("attention.head_count_kv", config.groups);
+  set_count("attention.key_length", depth);
+  set_count("attention.value_length", depth);
+  set_count("rope.dimension_count", depth);
+  if (config.window != 0) set_count("attention.sliding_window", config.window);
+  set("attention.layer_norm_rms_epsilon", static_cast<float>(config.norm_epsilon));
+  set("rope.freq_base", static_cast<float>(config.theta));
+  add_vocabulary(out);
+
+  detail::gguf_tensors tensors(out);
+  if (config.scaling || !config.frequency_divisors.empty()) {
+    const std::vector<double> plain = rope_frequencies(depth, config.theta);
+    std::vector<float> divisors;
+    for (std::size_t i = 0; i < plain.size(); ++i)
+      divisors.push_back(static_cast<float>(plain[i] / model.frequencies[i]));
+    tensors.add("rope_freqs.weight", ggml_type::f32, 0, divisors.size(), divisors);
+  }
+  for_each_parameter(model, [&](const std::string& name, const auto& tensor) {
+    const std::size_t dot = name.rfind('.');
+    const std::string module = name.substr(0, dot);
+    const Shape& shape = tensor.shape();
+    std::vector<float> values(tensor.data().begin(), tensor.data().end());
+    const bool queries = module.ends_with("q_proj"), keys = module.ends_with("k_proj");
+    if (architecture == "llama" && !interleaved && (queries || keys))
+      values = detail::pair_rows(values, queries ? config.heads : config.groups, shape.rank() == 1 ? 1 : shape[1]);
+    tensors.add(detail::gguf_name(detail::llama_names, "model.layers.", module) + name.substr(dot),
+                shape.rank() == 1 ? ggml_type::f32 : type, shape.rank() == 1 ? 0 : shape[0], shape[-1],
+                std::move(values));
   });
   out.write(path);
 }
