@@ -152,7 +152,9 @@ TEST_CASE("Llamas of every kind, written and read back, give the same logits") {
   const no_grad guard;
   std::vector<int> ids;
   for (int i = 0; i < 24; ++i) ids.push_back(i * 7 % 31);
-  for (const auto& [config, architecture] : kinds) {
+  for (const auto& kind : kinds) {
+    const llama_config& config = kind.first;
+    const std::string architecture = kind.second;
     CAPTURE(architecture);
     Llama<float, packed> model = small_llama(config);
     const tinygrad_test::temp_folder folder;
