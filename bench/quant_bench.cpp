@@ -165,7 +165,7 @@ int main(int argc, char** argv) {
     for (const auto& [rows, columns] : {sizes{3072, 768}, sizes{50257, 768}})
       add_benchmarks({rows, columns, 1, threads});
     for (const auto& [rows, columns] : {sizes{2304, 768}, sizes{3072, 768}, sizes{768, 3072}, sizes{768, 768}})
-      for (const std::size_t n : {16, 128, 512}) add_benchmarks({rows, columns, n, threads});
+      for (const std::size_t n : {16U, 128U, 512U}) add_benchmarks({rows, columns, n, threads});
   }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
