@@ -153,7 +153,7 @@ struct joined_rows {
 template <class V, class Split, class F, class T, std::size_t K>
 void map_kernel(const F& f, const map_args<T, K>& args, Split split) noexcept {
   constexpr auto all = std::make_index_sequence<K>{};
-  if constexpr (lanes < V >> 1 && K > 1) {
+  if constexpr (K > 1 && 1 < lanes<V>) {
     if (detail::joined_rows<T, K> joined(args.plan); joined.count > 1) {
       map_args<T, K> wide{joined.wide, {}, args.out};
       map_args<T, K> rest{joined.rest, {}, args.out + joined.whole * args.plan.columns()};
@@ -193,7 +193,7 @@ template <class V, class Split, class F, class T, std::size_t K>
 void map_backward_kernel(const F& f, const map_backward_args<T, K>& args, Split split) noexcept {
   constexpr auto all = std::make_index_sequence<K>{};
   const broadcast_plan<K>& plan = args.plan;
-  if constexpr (lanes < V >> 1 && K > 1) {
+  if constexpr (K > 1 && 1 < lanes<V>) {
     if (detail::joined_rows<T, K> joined(plan); joined.count > 1) {
       map_backward_args<T, K> wide = args;
       map_backward_args<T, K> rest = args;

@@ -46,13 +46,35 @@ template <class T, class P>
   return result;
 }
 
-/// A file in the making with the keys that every architecture has.
-[[nodiscard]] inline gguf_writer begin_gguf(const std::string& architecture, std::string_view name, ggml_type type) {
-  gguf_writer out;
+/// The metadata of a file in the making; keys that are not "general." begin with the architecture.
+struct gguf_keys {
+  gguf_writer& out;
+  std::string architecture;
+
+  template <class Value>
+  void set(const std::string& key, Value value) {
+    out.set(architecture + "." + key, value);
+  }
+  void set_count(const std::string& key, std::size_t value) { set(key, static_cast<std::uint32_t>(value)); }
+};
+
+/// The keys that every architecture has. Throws value_error for a model whose weights are not its own: those of
+/// `table`, its embedding, are not there.
+template <class Config, class Tensor>
+[[nodiscard]] gguf_keys begin_gguf(gguf_writer& out, const std::string& architecture, std::string_view name,
+                                   ggml_type type, const Config& config, std::size_t hidden, const Tensor& table) {
+  if (!table.defined()) throw value_error("[gguf] the model's weights are those of a file already");
   out.set("general.architecture", architecture);
   out.set("general.name", name);
   out.set("general.file_type", std::uint32_t{type == ggml_type::f16 ? 1U : type == ggml_type::q8_0 ? 7U : 0U});
-  return out;
+  gguf_keys keys{out, architecture};
+  keys.set_count("vocab_size", config.vocabulary);  // llama.cpp reads it where there is no tokenizer
+  keys.set_count("context_length", config.positions);
+  keys.set_count("embedding_length", config.channels);
+  keys.set_count("feed_forward_length", hidden);
+  keys.set_count("block_count", config.layers);
+  keys.set_count("attention.head_count", config.heads);
+  return keys;
 }
 
 /// A projection's rows [heads, depth, columns] in the order of "llama" files: those of a pair, which Hugging Face keeps
@@ -75,17 +97,11 @@ template <class T, class P>
 /// Throws io_error, and value_error for a type that cannot be made and a model whose weights are stored in a file.
 template <class T, class P, class AddVocabulary>
 void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, AddVocabulary&& add_vocabulary) {
-  if (!model.wte.weight.defined()) throw value_error("[gguf] the model's weights are those of a file already");
   const gpt_config& config = model.config;
-  gguf_writer out = detail::begin_gguf("gpt2", "tinygrad gpt", type);
-  const auto count = [](std::size_t value) { return static_cast<std::uint32_t>(value); };
-  out.set("gpt2.vocab_size", count(config.vocabulary));  // llama.cpp reads it where there is no tokenizer
-  out.set("gpt2.context_length", count(config.positions));
-  out.set("gpt2.embedding_length", count(config.channels));
-  out.set("gpt2.feed_forward_length", count(4 * config.channels));
-  out.set("gpt2.block_count", count(config.layers));
-  out.set("gpt2.attention.head_count", count(config.heads));
-  out.set("gpt2.attention.layer_norm_epsilon", static_cast<float>(config.norm_epsilon));
+  gguf_writer out;
+  detail::gguf_keys keys =
+      detail::begin_gguf(out, "gpt2", "tinygrad gpt", type, config, 4 * config.channels, model.wte.weight);
+  keys.set("attention.layer_norm_epsilon", static_cast<float>(config.norm_epsilon));
   add_vocabulary(out);
   detail::gguf_tensors tensors(out);
   for_each_parameter(model, [&](const std::string& name, const auto& tensor) {
@@ -108,8 +124,6 @@ void write_gpt_gguf(const std::string& path, Gpt<T, P>& model, ggml_type type, A
 /// Throws as write_gpt_gguf does, and value_error for norms of heads beside interleaved pairs, which no file can say.
 template <class T, class P, class AddVocabulary>
 void write_llama_gguf(const std::string& path, Llama<T, P>& model, ggml_type type, AddVocabulary&& add_vocabulary) {
-  if (!model.model.embed_tokens.weight.defined())
-    throw value_error("[gguf] the model's weights are those of a file already");
   const llama_config& config = model.config;
   const bool interleaved = config.pairs == rope_pairs::interleaved;
   if (config.head_norms && interleaved)
@@ -118,24 +132,16 @@ void write_llama_gguf(const std::string& path, Llama<T, P>& model, ggml_type typ
                                    : config.attention_bias && !interleaved ? "qwen2"
                                                                            : "llama";
   const std::size_t depth = config.head_depth();
-  gguf_writer out = detail::begin_gguf(architecture, "tinygrad llama", type);
-  const auto set = [&](const std::string& key, auto value) { out.set(architecture + "." + key, value); };
-  const auto set_count = [&](const std::string& key, std::size_t value) {
-    set(key, static_cast<std::uint32_t>(value));
-  };
-  set_count("vocab_size", config.vocabulary);
-  set_count("context_length", config.positions);
-  set_count("embedding_length", config.channels);
-  set_count("feed_forward_length", config.hidden);
-  set_count("block_count", config.layers);
-  set_count("attention.head_count", config.heads);
-  set_count("attention.head_count_kv", config.groups);
-  set_count("attention.key_length", depth);
-  set_count("attention.value_length", depth);
-  set_count("rope.dimension_count", depth);
-  if (config.window != 0) set_count("attention.sliding_window", config.window);
-  set("attention.layer_norm_rms_epsilon", static_cast<float>(config.norm_epsilon));
-  set("rope.freq_base", static_cast<float>(config.theta));
+  gguf_writer out;
+  detail::gguf_keys header = detail::begin_gguf(out, architecture, "tinygrad llama", type, config, config.hidden,
+                                                model.model.embed_tokens.weight);
+  header.set_count("attention.head_count_kv", config.groups);
+  header.set_count("attention.key_length", depth);
+  header.set_count("attention.value_length", depth);
+  header.set_count("rope.dimension_count", depth);
+  if (config.window != 0) header.set_count("attention.sliding_window", config.window);
+  header.set("attention.layer_norm_rms_epsilon", static_cast<float>(config.norm_epsilon));
+  header.set("rope.freq_base", static_cast<float>(config.theta));
   add_vocabulary(out);
 
   detail::gguf_tensors tensors(out);

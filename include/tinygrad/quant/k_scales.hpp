@@ -63,6 +63,16 @@ inline void pack_k_nibbles(const std::uint8_t* level, std::uint8_t* to) noexcept
   for (std::size_t i = 0; i < 32; ++i) to[i] = static_cast<std::uint8_t>((level[i] & 15) | (level[i + 32] & 15) << 4);
 }
 
+/// Levels up to range.most for 256 values, with the first 16 bytes of their block and the low halves of the levels.
+inline void quantise_k_nibbles(const float* x, level_range range, std::byte* block, std::size_t nibbles_at,
+                               std::uint8_t* level) noexcept {
+  const auto found = shifted_block<8, 32>::of(x, range, 63);
+  found.put_levels_of(x, range, level);
+  put_k_scales(found, block);
+  for (std::size_t part = 0; part < 4; ++part)
+    pack_k_nibbles(level + 64 * part, bytes_at(block, nibbles_at + 32 * part));
+}
+
 }  // namespace detail
 }  // namespace quant
 }  // namespace tinygrad::inline TINYGRAD_ABI

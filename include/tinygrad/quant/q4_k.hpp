@@ -23,13 +23,8 @@ struct q4_k {
   }
 
   static void quantise(const float* x, std::byte* block) noexcept {
-    constexpr detail::level_range range{0, 15};
-    const auto found = detail::shifted_block<8, 32>::of(x, range, 63);
     std::uint8_t level[elements];
-    found.put_levels_of(x, range, level);
-    detail::put_k_scales(found, block);
-    for (std::size_t part = 0; part < 4; ++part)
-      detail::pack_k_nibbles(level + 64 * part, detail::bytes_at(block, 16 + 32 * part));
+    detail::quantise_k_nibbles(x, {0, 15}, block, 16, level);
   }
 };
 
