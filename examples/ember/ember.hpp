@@ -22,6 +22,7 @@ struct settings {
   std::string format = "auto";  // of chat: as the file says, or one of chat_formats
   std::string system;
   bool json = false;
+  bool exact = false;  // products with quantised weights: activations as they are, not rounded to 8 bits
   std::size_t tokens = 64;
   std::size_t chunk = 0;  // tokens of the prompt per pass; 0: all in one
   std::uint64_t seed = 1;

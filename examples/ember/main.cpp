@@ -26,6 +26,7 @@ constexpr const char* usage = R"(usage: ember                                   
   with --tokenizer FILE. Generation stops where the model's context ends, and says so.
   --ids 1,2,3   the prompt as token numbers             --chunk N   N tokens of the prompt a pass, in place of all
   --json        one line of JSON in place of text, with every command that takes a model
+  --exact       float activations times dequantised weights, in place of activations rounded to 8 bits; slower
   --temperature X --top-k N --top-p X --min-p X --repetition-penalty X --seed N
   --threads N --policy threaded|packed|naive
 )";
@@ -60,6 +61,7 @@ ember::settings read_settings(example::Arguments& arguments) {
   s.format = arguments.choice("--format", {"auto", "chatml", "llama2", "llama3", "plain"});
   s.system = arguments.text("--system", "");
   s.json = arguments.flag("--json");
+  s.exact = arguments.flag("--exact");
   s.tokens = arguments.whole("--tokens", s.command == "chat" ? 256 : s.tokens, 1);
   s.chunk = arguments.whole("--chunk", 0);
   s.seed = arguments.whole("--seed", s.seed);

@@ -234,8 +234,9 @@ int run(const settings& s) {
   }
   const gguf_file file(bytes);
   const vocabulary words(file);
-  if (gguf_architecture(file) == "gpt2") return run_command(load_gpt_gguf<P>(file).first, words, s);
-  return run_command(load_llama_gguf<P>(file).first, words, s);
+  const quant_precision precision = s.exact ? quant_precision::exact : quant_precision::fast;
+  if (gguf_architecture(file) == "gpt2") return run_command(load_gpt_gguf<P>(file, precision).first, words, s);
+  return run_command(load_llama_gguf<P>(file, precision).first, words, s);
 }
 
 }  // namespace ember

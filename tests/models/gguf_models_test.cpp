@@ -6,11 +6,13 @@
 #include <fstream>
 #include <string>
 #include <tinygrad/generate/generate.hpp>
+#include <tinygrad/models/export_gguf.hpp>
 #include <tinygrad/models/load_gguf.hpp>
 #include <tinygrad/testing/close.hpp>
 #include <vector>
 
 #include "support/shared_data.hpp"
+#include "support/temp_folder.hpp"
 
 using namespace tinygrad;
 
@@ -62,20 +64,27 @@ double distance_from_exact(const Model& model, const std::vector<int>& ids, std:
 
 }  // namespace
 
-TEST_CASE("stored weights against float arithmetic on their values: within llama.cpp's distances, prefill and decode") {
+TEST_CASE(
+    "stored weights against float arithmetic on their values: fast within llama.cpp's distances, exact within "
+    "rounding") {
   const auto check = [&](const char* name, const std::vector<int>& ids, double prefill, double decode) {
     CAPTURE(name);
     const auto path = tinygrad_test::shared_data("models/" + std::string(name));
     if (!path) return;
     const gguf_file file(path->string());
-    const auto measure = [&](const auto& model) {
-      CHECK(distance_from_exact(model, ids, ids.size()) <= prefill);
-      CHECK(distance_from_exact(model, ids, 1) <= decode);
-    };
-    if (gguf_architecture(file) == "gpt2")
-      measure(load_gpt_gguf(file).first);
-    else
-      measure(load_llama_gguf(file).first);
+    for (const quant_precision precision : {quant_precision::fast, quant_precision::exact}) {
+      const bool exact = precision == quant_precision::exact;
+      CAPTURE(exact);
+      const auto measure = [&](const auto& model, double rounding) {
+        const double whole = distance_from_exact(model, ids, ids.size()), single = distance_from_exact(model, ids, 1);
+        CHECK(whole <= (exact ? rounding : prefill));
+        CHECK(single <= (exact ? 2 * rounding : decode));  // one row sums in another order than many
+      };
+      if (gguf_architecture(file) == "gpt2")
+        measure(load_gpt_gguf(file, precision).first, 2e-5);
+      else
+        measure(load_llama_gguf(file, precision).first, 1e-4);
+    }
   };
   check("stories260K/stories260K.f32.gguf", story, 1e-4, 1e-4);
   check("stories260K/stories260K.f16.gguf", story, 1e-4, 1e-3);
@@ -85,6 +94,30 @@ TEST_CASE("stored weights against float arithmetic on their values: within llama
   check("tiny-random-gpt2/tiny-random-gpt2.f16.gguf", gpt_ids, 2e-5, 2.7e-4);
   check("tiny-random-gpt2/tiny-random-gpt2.q8_0.gguf", gpt_ids, 6e-3, 6e-3);
   check("tiny-random-gpt2/tiny-random-gpt2.q4_0.gguf", gpt_ids, 0.066, 0.066);
+}
+
+TEST_CASE("a quantised GPT loaded for exact products computes with its dequantised weights, prefill and decode") {
+  gpt_config config;
+  config.vocabulary = 29;
+  config.positions = 20;
+  config.channels = 64;
+  config.layers = 2;
+  config.heads = 4;
+  Random random(4);
+  Gpt<float> written(config, random);
+  for_each_parameter(written, [&](const std::string&, const auto& p) {
+    for (float& value : p.mutable_data()) value += 0.1F * static_cast<float>(random.normal());
+  });
+  const tinygrad_test::temp_folder folder;
+  const std::string path = folder / "model.gguf";
+  write_gpt_gguf(path, written, ggml_type::q8_0, [](gguf_writer& out) { out.set("tokenizer.ggml.model", "none"); });
+  const gguf_file file(path);
+  const auto fast = load_gpt_gguf(file).first;
+  const auto exact = load_gpt_gguf(file, quant_precision::exact).first;
+  const std::vector<int> ids{0, 7, 14, 21, 28, 6, 13, 20, 27, 5, 12, 19};
+  CHECK(distance_from_exact(exact, ids, ids.size()) <= 2e-5);
+  CHECK(distance_from_exact(exact, ids, 1) <= 2e-5);
+  CHECK(distance_from_exact(fast, ids, 1) > 1e-3);
 }
 
 TEST_CASE("stories260K in float, half and quantised: within the distances that llama.cpp shows from llama2.c") {

@@ -1,7 +1,8 @@
 // Models from GGUF files: GPT-2, Llama (Mistral, SmolLM), Qwen2 and Qwen3, with their weights in the file's own format.
 //
 // Matrices are not converted: modules hold a view into the mapped file and multiply with it as it is. Norms, biases and
-// position tables are small and become float tensors. Names are those of llama.cpp ("blk.0.attn_q.weight"); rows of
+// position tables are small and become float tensors. Products are fast, or exact for a model loaded with
+// quant_precision::exact. Names are those of llama.cpp ("blk.0.attn_q.weight"); rows of
 // queries and keys of "llama" files are permuted for interleaved rotary pairs, those of qwen2 and qwen3 are not.
 // Source: gguf-py/gguf/constants.py of llama.cpp.
 #pragma once
@@ -71,7 +72,9 @@ template <std::size_t N>
 /// Fills the modules of a model, one after another, from the tensors of a file.
 class gguf_loader {
  public:
-  explicit gguf_loader(const gguf_file& file) : file_(file), used_(file.tensors().size()) {}
+  /// `precision` is that of every matrix.
+  gguf_loader(const gguf_file& file, quant_precision precision)
+      : file_(file), precision_(precision), used_(file.tensors().size()) {}
 
   /// Fills `member`, whose name in the file is name_of(ours).
   template <class Member, class Name>
@@ -148,7 +151,9 @@ class gguf_loader {
     report_.parameters += 1;
     report_.numbers += rows * columns;
     try {
-      return QuantMatrix(tensor.type, rows, columns, file_.bytes(tensor), file_.owner());
+      QuantMatrix result(tensor.type, rows, columns, file_.bytes(tensor), file_.owner());
+      result.set_precision(precision_);
+      return result;
     } catch (const value_error& problem) {
       throw format_error(file_.path(), tensor.offset, "tensor \"" + tensor.name + "\": " + problem.what());
     }
@@ -160,6 +165,7 @@ class gguf_loader {
   }
 
   const gguf_file& file_;
+  quant_precision precision_;
   std::vector<bool> used_;
   load_report report_;
 };
@@ -210,9 +216,11 @@ class gguf_config {
   return detail::gguf_config(file).architecture();
 }
 
-/// A GPT-2 from a GGUF file. Throws format_error for another architecture, missing keys or tensors, shape_error.
+/// A GPT-2 from a GGUF file; `precision` is that of all products with its matrices. Throws format_error for another
+/// architecture, missing keys or tensors, shape_error.
 template <class P = default_policy>
-[[nodiscard]] std::pair<Gpt<float, P>, load_report> load_gpt_gguf(const gguf_file& file) {
+[[nodiscard]] std::pair<Gpt<float, P>, load_report> load_gpt_gguf(const gguf_file& file,
+                                                                  quant_precision precision = quant_precision::fast) {
   const detail::gguf_config keys(file);
   if (keys.architecture() != "gpt2")
     throw format_error(file.path(), 0, "architecture \"" + keys.architecture() + "\" is not gpt2");
@@ -227,7 +235,7 @@ template <class P = default_policy>
   keys.require_blocks(config.layers);
   leave_uninitialized open;
   Gpt<float, P> model(config, open);
-  detail::gguf_loader loader(file);
+  detail::gguf_loader loader(file, precision);
   const auto name = [](const std::string& ours) { return detail::gguf_name(detail::gpt_names, "h.", ours); };
   model.visit([&](std::string_view ours, auto& member) {
     if (ours != "wpe") loader.fill(std::string(ours), member, name);
@@ -271,11 +279,13 @@ template <class P = default_policy>
   return config;
 }
 
-/// A Llama, Mistral, SmolLM, Qwen2 or Qwen3 from a GGUF file. Throws format_error, shape_error, value_error.
+/// A Llama, Mistral, SmolLM, Qwen2 or Qwen3 from a GGUF file; `precision` is that of all products with its matrices.
+/// Throws format_error, shape_error, value_error.
 template <class P = default_policy>
-[[nodiscard]] std::pair<Llama<float, P>, load_report> load_llama_gguf(const gguf_file& file) {
+[[nodiscard]] std::pair<Llama<float, P>, load_report> load_llama_gguf(
+    const gguf_file& file, quant_precision precision = quant_precision::fast) {
   llama_config config = read_llama_config(file);
-  detail::gguf_loader loader(file);
+  detail::gguf_loader loader(file, precision);
   if (file.find_tensor("rope_freqs.weight") != nullptr) {
     const std::vector<float> divisors = loader.values("rope_freqs.weight");
     config.frequency_divisors.assign(divisors.begin(), divisors.end());

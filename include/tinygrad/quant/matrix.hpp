@@ -65,9 +65,17 @@ class QuantMatrix {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, rows_ * row_bytes()}; }
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
 
+  /// How multiply computes where its caller does not say; fast unless set. Copies carry it along.
+  [[nodiscard]] quant_precision precision() const noexcept { return precision_; }
+  void set_precision(quant_precision precision) noexcept { precision_ = precision; }
+
   /// y [n, rows] = x [n, columns] w^T; n follows from the size of x. Does not allocate once the pool is warm.
   template <class P = default_policy>
-  void multiply(std::span<const float> x, std::span<float> y, quant_precision precision = quant_precision::fast) const {
+  void multiply(std::span<const float> x, std::span<float> y) const {
+    multiply<P>(x, y, precision_);
+  }
+  template <class P = default_policy>
+  void multiply(std::span<const float> x, std::span<float> y, quant_precision precision) const {
     const std::size_t n = columns_ == 0 ? (rows_ == 0 ? 0 : y.size() / rows_) : x.size() / columns_;
     if (x.size() != n * columns_ || y.size() != n * rows_)
       fail("sizes differ: x of " + std::to_string(x.size()) + ", y of " + std::to_string(y.size()) + " for " + text() +
@@ -178,6 +186,7 @@ class QuantMatrix {
   }
 
   ggml_type type_ = ggml_type::f32;
+  quant_precision precision_ = quant_precision::fast;
   std::size_t rows_ = 0, columns_ = 0;
   const std::byte* data_ = nullptr;
   std::shared_ptr<const void> owner_;
