@@ -9,6 +9,7 @@
 #include <tinygrad/testing/close.hpp>
 #include <vector>
 
+#include "support/small_gpt.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace tinygrad;
@@ -17,38 +18,18 @@ using model_type = Gpt<float, packed>;
 namespace {
 
 /// Rows of 48 are no whole blocks of 32, rows of 192 are.
-model_type small_model() {
-  gpt_config config;
-  config.vocabulary = 29;
-  config.positions = 20;
-  config.channels = 48;
-  config.layers = 2;
-  config.heads = 4;
-  config.norm_epsilon = 1e-6;
-  Random random(4);
-  model_type model(config, random);
-  for_each_parameter(model, [&](const std::string&, const auto& p) {
-    for (float& value : p.mutable_data()) value += 0.1F * static_cast<float>(random.normal());
-  });
-  return model;
-}
+model_type small_model() { return tinygrad_test::small_gpt<packed>(48); }
 std::vector<int> some_ids() {
   std::vector<int> ids;
   for (int i = 0; i < 20; ++i) ids.push_back(i * 7 % 29);
   return ids;
 }
-std::string write(const tinygrad_test::temp_folder& folder, model_type& model, ggml_type type) {
-  const std::string path = folder / "model.gguf";
-  write_gpt_gguf(path, model, type, [](gguf_writer& out) { out.set("tokenizer.ggml.model", "none"); });
-  return path;
-}
-
 }  // namespace
 
 TEST_CASE("a GPT written in F32 and read back gives the same logits, bit for bit") {
   model_type model = small_model();
   const tinygrad_test::temp_folder folder;
-  const gguf_file file(write(folder, model, ggml_type::f32));
+  const gguf_file file(tinygrad_test::write_small_gpt(folder, model, ggml_type::f32));
   const auto [read, report] = load_gpt_gguf<packed>(file);
   CHECK(report.unused.empty());
   CHECK(read.config.norm_epsilon == doctest::Approx(1e-6));
@@ -62,7 +43,7 @@ TEST_CASE("a GPT written in F32 and read back gives the same logits, bit for bit
 TEST_CASE("the numbers in the file are the model's, matrices [out, in]") {
   model_type model = small_model();
   const tinygrad_test::temp_folder folder;
-  const gguf_file file(write(folder, model, ggml_type::f32));
+  const gguf_file file(tinygrad_test::write_small_gpt(folder, model, ggml_type::f32));
   const auto values = [&](const char* name) { return file.read<float>(*file.find_tensor(name)); };
   const auto table = model.wte.weight.data();
   CHECK(std::equal(table.begin(), table.end(), values("token_embd.weight").begin()));
@@ -78,7 +59,7 @@ TEST_CASE("the numbers in the file are the model's, matrices [out, in]") {
 TEST_CASE("the keys that llama.cpp asks for are there") {
   model_type model = small_model();
   const tinygrad_test::temp_folder folder;
-  const gguf_file file(write(folder, model, ggml_type::f16));
+  const gguf_file file(tinygrad_test::write_small_gpt(folder, model, ggml_type::f16));
   CHECK(file["general.architecture"].text() == "gpt2");
   CHECK(file["general.file_type"].uint64() == 1);
   CHECK(file["gpt2.vocab_size"].uint64() == 29);
@@ -97,7 +78,7 @@ TEST_CASE("in other types matrices are rounded where their rows are whole blocks
   const std::vector<int> ids = some_ids();
   const auto expected = model(ids, 1, 20);
   for (const auto& [type, allowed] : {std::pair(ggml_type::f16, 1e-2), std::pair(ggml_type::q8_0, 5e-2)}) {
-    const gguf_file file(write(folder, model, type));
+    const gguf_file file(tinygrad_test::write_small_gpt(folder, model, type));
     const bool whole = type == ggml_type::f16;
     CHECK(file.find_tensor("blk.0.attn_qkv.weight")->type == (whole ? type : ggml_type::f32));
     CHECK(file.find_tensor("blk.0.ffn_down.weight")->type == type);
@@ -110,9 +91,9 @@ TEST_CASE("in other types matrices are rounded where their rows are whole blocks
 TEST_CASE("a model whose weights are a file's is not written again") {
   model_type model = small_model();
   const tinygrad_test::temp_folder folder;
-  const gguf_file file(write(folder, model, ggml_type::f32));
+  const gguf_file file(tinygrad_test::write_small_gpt(folder, model, ggml_type::f32));
   auto [read, report] = load_gpt_gguf<packed>(file);
-  CHECK_THROWS_AS(static_cast<void>(write(folder, read, ggml_type::f32)), value_error);
+  CHECK_THROWS_AS(static_cast<void>(tinygrad_test::write_small_gpt(folder, read, ggml_type::f32)), value_error);
 }
 
 namespace {

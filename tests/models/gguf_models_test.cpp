@@ -6,12 +6,12 @@
 #include <fstream>
 #include <string>
 #include <tinygrad/generate/generate.hpp>
-#include <tinygrad/models/export_gguf.hpp>
 #include <tinygrad/models/load_gguf.hpp>
 #include <tinygrad/testing/close.hpp>
 #include <vector>
 
 #include "support/shared_data.hpp"
+#include "support/small_gpt.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace tinygrad;
@@ -97,21 +97,9 @@ TEST_CASE(
 }
 
 TEST_CASE("a quantised GPT loaded for exact products computes with its dequantised weights, prefill and decode") {
-  gpt_config config;
-  config.vocabulary = 29;
-  config.positions = 20;
-  config.channels = 64;
-  config.layers = 2;
-  config.heads = 4;
-  Random random(4);
-  Gpt<float> written(config, random);
-  for_each_parameter(written, [&](const std::string&, const auto& p) {
-    for (float& value : p.mutable_data()) value += 0.1F * static_cast<float>(random.normal());
-  });
+  auto written = tinygrad_test::small_gpt<default_policy>(64);
   const tinygrad_test::temp_folder folder;
-  const std::string path = folder / "model.gguf";
-  write_gpt_gguf(path, written, ggml_type::q8_0, [](gguf_writer& out) { out.set("tokenizer.ggml.model", "none"); });
-  const gguf_file file(path);
+  const gguf_file file(tinygrad_test::write_small_gpt(folder, written, ggml_type::q8_0));
   const auto fast = load_gpt_gguf(file).first;
   const auto exact = load_gpt_gguf(file, quant_precision::exact).first;
   const std::vector<int> ids{0, 7, 14, 21, 28, 6, 13, 20, 27, 5, 12, 19};

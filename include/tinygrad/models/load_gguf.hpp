@@ -2,8 +2,8 @@
 //
 // Matrices are not converted: modules hold a view into the mapped file and multiply with it as it is. Norms, biases and
 // position tables are small and become float tensors. Products are fast, or exact for a model loaded with
-// quant_precision::exact. Names are those of llama.cpp ("blk.0.attn_q.weight"); rows of
-// queries and keys of "llama" files are permuted for interleaved rotary pairs, those of qwen2 and qwen3 are not.
+// quant_precision::exact. Names are those of llama.cpp ("blk.0.attn_q.weight"); rows of queries and keys of "llama"
+// files are permuted for interleaved rotary pairs, those of qwen2 and qwen3 are not.
 // Source: gguf-py/gguf/constants.py of llama.cpp.
 #pragma once
 
